@@ -1,0 +1,140 @@
+"""Events of the routing audit trail, as the broker writes and the pipeline reads them.
+
+One event is one JSON object, the value of one record in the audit topic; its key is the broker id. The trail of a
+broker is complete when `seq` has no gap per (`broker_id`, `broker_epoch`). Events that had to be dropped still use
+up their numbers, so a drop is a visible gap.
+
+Single events: admin, forwarded, refused, misrouted, denied, connection open and close, policy. Everything frequent
+(produce, fetch, heartbeat, metadata ...) is a `rollup` per connection and API: a count and latency sums over a time window.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any, Protocol
+
+AUDIT_SCHEMA_VERSION = 1
+AUDIT_TOPIC = "signalbox-audit"
+
+
+class AuditKind(str, Enum):
+    """What an event tells."""
+
+    ADMIN = "admin"  # a change was decided here (this broker is the active controller)
+    FORWARDED = "forwarded"  # a change was sent on to the active controller in an Envelope
+    REFUSED = "refused"  # a request that this listener or plane does not take
+    MISROUTED = "misrouted"  # a connection that meant another node or cluster (KIP-1242)
+    DENIED = "denied"  # authentication or authorisation failed
+    POLICY = "policy"  # a policy refused a change
+    CONNECTION_OPEN = "connection_open"
+    CONNECTION_CLOSE = "connection_close"
+    ROLLUP = "rollup"  # many requests of one API on one connection
+
+
+@dataclass(slots=True, kw_only=True)
+class AuditEvent:
+    """One event. Times in ms since the epoch, durations in microseconds; "" and -1 mean "does not apply".
+
+    `principal` is the original one; a forwarded request also names the broker that sent it in
+    `forwarding_principal` and its own arrival there is a FORWARDED event with the same `correlation_id`.
+    `expected` and `actual` hold `cluster/node` pairs of a misroute.
+    """
+
+    kind: AuditKind
+    timestamp_ms: int = -1
+    listener: str = ""
+    plane: str = ""
+    connection_id: str = ""
+    client_address: str = ""
+    client_id: str = ""
+    client_software: str = ""
+    principal: str = ""
+    forwarding_principal: str = ""
+    api: str = ""
+    api_version: int = -1
+    correlation_id: int = -1
+    resource: str = ""
+    error: str = ""
+    reason: str = ""
+    target_node: int = -1
+    expected: str = ""
+    actual: str = ""
+    count: int = 1
+    error_count: int = 0
+    duration_us: int = -1
+    max_duration_us: int = -1
+    request_bytes: int = 0
+    response_bytes: int = 0
+    window_start_ms: int = -1
+    window_end_ms: int = -1
+
+
+class AuditSink(Protocol):
+    """Where rooms drop their events. Never blocks, never raises: a full queue drops the event and keeps the gap."""
+
+    def record(self, event: AuditEvent) -> None: ...
+
+
+class NullAudit:
+    """An audit trail that nobody keeps: for tools and tests."""
+
+    def record(self, event: AuditEvent) -> None:
+        """Dropped."""
+
+
+def encode_audit_event(event: AuditEvent, *, broker_id: int, broker_epoch: int, seq: int) -> bytes:
+    """The record value: JSON with the schema version, the writer and its sequence number in front."""
+    fields: dict[str, Any] = {
+        "schema": AUDIT_SCHEMA_VERSION,
+        "broker_id": broker_id,
+        "broker_epoch": broker_epoch,
+        "seq": seq,
+    }
+    fields.update(asdict(event))
+    fields["kind"] = event.kind.value
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditField:
+    """A column of the audit schema for readers: its name and its type ("int", "long", "string")."""
+
+    name: str
+    type: str
+
+
+AUDIT_FIELDS: tuple[AuditField, ...] = (
+    AuditField("schema", "int"),
+    AuditField("broker_id", "int"),
+    AuditField("broker_epoch", "long"),
+    AuditField("seq", "long"),
+    AuditField("kind", "string"),
+    AuditField("timestamp_ms", "long"),
+    AuditField("listener", "string"),
+    AuditField("plane", "string"),
+    AuditField("connection_id", "string"),
+    AuditField("client_address", "string"),
+    AuditField("client_id", "string"),
+    AuditField("client_software", "string"),
+    AuditField("principal", "string"),
+    AuditField("forwarding_principal", "string"),
+    AuditField("api", "string"),
+    AuditField("api_version", "int"),
+    AuditField("correlation_id", "int"),
+    AuditField("resource", "string"),
+    AuditField("error", "string"),
+    AuditField("reason", "string"),
+    AuditField("target_node", "int"),
+    AuditField("expected", "string"),
+    AuditField("actual", "string"),
+    AuditField("count", "long"),
+    AuditField("error_count", "long"),
+    AuditField("duration_us", "long"),
+    AuditField("max_duration_us", "long"),
+    AuditField("request_bytes", "long"),
+    AuditField("response_bytes", "long"),
+    AuditField("window_start_ms", "long"),
+    AuditField("window_end_ms", "long"),
+)

@@ -1,0 +1,199 @@
+"""Configuration as tables: one row per key, read by start-up, DescribeConfigs and the reference page.
+
+A room keeps its rows beside the code that obeys them (`<room>/config_rows.py`); nothing here knows a key.
+Values arrive as text with the place they came from; every fault is collected, none stops the reading, so that
+a user sees the whole list at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+Value = str | int | float | bool | list[str] | None
+
+
+class ConfigType(Enum):
+    """Kafka's config types; the numbers are DescribeConfigs' ConfigType on the wire."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+class Dynamic(Enum):
+    """How a key can change while the broker runs (KIP-226)."""
+
+    READ_ONLY = "read-only"
+    PER_BROKER = "per-broker"
+    CLUSTER_WIDE = "cluster-wide"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFault:
+    """One thing wrong with a configuration: which key, which entry of its value, what is wrong, what would be right."""
+
+    key: str
+    entry: str
+    problem: str
+    remedy: str
+    origin: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.origin}: " if self.origin else ""
+        entry = f" ({self.entry})" if self.entry else ""
+        return f"{where}{self.key}{entry}: {self.problem}. {self.remedy}"
+
+
+Validator = Callable[[Value], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRow:
+    """One key. `validator` gives the reason a parsed value is refused, or None. `synonym` names the broker-level
+    key whose value is the default of a topic-level one."""
+
+    name: str
+    type: ConfigType
+    default: Value
+    doc: str
+    validator: Validator | None = None
+    dynamic: Dynamic = Dynamic.READ_ONLY
+    synonym: str | None = None
+
+    def parse(self, text: str) -> Value:
+        """The typed value of `text`; ValueError with the reason."""
+        value = _PARSERS[self.type](text)
+        if self.validator is not None and (problem := self.validator(value)):
+            raise ValueError(problem)
+        return value
+
+
+class ConfigTable:
+    """Rows by name. Unknown keys are the caller's business (warned about, never an error in Kafka)."""
+
+    def __init__(self, rows: Iterable[ConfigRow]) -> None:
+        self._rows: dict[str, ConfigRow] = {}
+        for row in rows:
+            if row.name in self._rows:
+                raise ValueError(f"two rows for the config key {row.name}")
+            self._rows[row.name] = row
+
+    def __iter__(self) -> Iterator[ConfigRow]:
+        return iter(self._rows.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
+
+    def __getitem__(self, name: str) -> ConfigRow:
+        return self._rows[name]
+
+    def get(self, name: str) -> ConfigRow | None:
+        return self._rows.get(name)
+
+    def read(self, given: Mapping[str, str]) -> tuple[dict[str, Value], list[ConfigFault]]:
+        """Typed values of every row (defaults where nothing is given) and all faults."""
+        values: dict[str, Value] = {row.name: row.default for row in self}
+        faults = []
+        for name, text in given.items():
+            row = self._rows.get(name)
+            if row is None:
+                continue
+            try:
+                values[name] = row.parse(text)
+            except ValueError as error:
+                faults.append(ConfigFault(name, text, str(error), f"Expected {describe_type(row)}"))
+        return values, faults
+
+
+def describe_type(row: ConfigRow) -> str:
+    """A row's type in words for an error message."""
+    return f"a value of type {row.type.name.lower()}, by default {format_value(row.default)!r}"
+
+
+def format_value(value: Value) -> str | None:
+    """A value as text, the way DescribeConfigs shows it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(value)
+    return None if value is None else str(value)
+
+
+def _boolean(text: str) -> Value:
+    try:
+        return {"true": True, "false": False}[text.strip().lower()]
+    except KeyError:
+        raise ValueError(f"{text!r} is neither true nor false") from None
+
+
+def _integer(low: int, high: int) -> Callable[[str], Value]:
+    def parse(text: str) -> Value:
+        try:
+            value = int(text.strip())
+        except ValueError:
+            raise ValueError(f"{text!r} is not a whole number") from None
+        if not low <= value <= high:
+            raise ValueError(f"{value} is not between {low} and {high}")
+        return value
+
+    return parse
+
+
+def _double(text: str) -> Value:
+    try:
+        return float(text.strip())
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number") from None
+
+
+_PARSERS: dict[ConfigType, Callable[[str], Value]] = {
+    ConfigType.BOOLEAN: _boolean,
+    ConfigType.STRING: str,
+    ConfigType.INT: _integer(-(2**31), 2**31 - 1),
+    ConfigType.SHORT: _integer(-(2**15), 2**15 - 1),
+    ConfigType.LONG: _integer(-(2**63), 2**63 - 1),
+    ConfigType.DOUBLE: _double,
+    ConfigType.LIST: lambda text: [piece.strip() for piece in text.split(",") if piece.strip()],
+    ConfigType.CLASS: str,
+    ConfigType.PASSWORD: str,
+}
+
+
+def at_least(low: float) -> Validator:
+    """Refuses numbers below `low`."""
+
+    def check(value: Value) -> str | None:
+        assert isinstance(value, int | float)
+        return None if value >= low else f"{value} is below {low}"
+
+    return check
+
+
+def between(low: float, high: float) -> Validator:
+    """Refuses numbers outside `low`..`high`, both allowed."""
+
+    def check(value: Value) -> str | None:
+        assert isinstance(value, int | float)
+        return None if low <= value <= high else f"{value} is not between {low} and {high}"
+
+    return check
+
+
+def one_of(*allowed: str) -> Validator:
+    """Refuses text that is not one of `allowed`; for lists, every element is checked."""
+
+    def check(value: Value) -> str | None:
+        for piece in value if isinstance(value, list) else [str(value)]:
+            if piece not in allowed:
+                return f"{piece!r} is not one of {', '.join(allowed)}"
+        return None
+
+    return check

@@ -1,0 +1,32 @@
+"""A stretch of a file that stands for bytes in an answer.
+
+Storage hands it out, the codec passes it through untouched, transport sends it (sendfile, mmap or pread).
+The bytes never enter the Python heap on the plain path. `owner` keeps the open file alive until the slice
+is sent, whatever happens to the segment meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+
+
+class FileSlice:
+    """`size` bytes at `position` of the open file `fd`."""
+
+    __slots__ = ("fd", "owner", "position", "size")
+
+    def __init__(self, fd: int, position: int, size: int, owner: object = None) -> None:
+        self.fd = fd
+        self.position = position
+        self.size = size
+        self.owner = owner
+
+    def __len__(self) -> int:
+        return self.size
+
+    def read(self) -> bytes:
+        """The bytes themselves, for TLS, for tests and for small answers. Short only if the file was cut."""
+        return os.pread(self.fd, self.size, self.position)
+
+    def __repr__(self) -> str:
+        return f"FileSlice(fd={self.fd}, position={self.position}, size={self.size})"

@@ -1,0 +1,39 @@
+"""Every cap in the house, named, with its unit and its reason. Configuration can lower some of them."""
+
+from __future__ import annotations
+
+# Wire
+MAX_FRAME_SIZE_BYTES = 104_857_600  # socket.request.max.bytes' default: a larger frame closes its connection
+MAX_UNAUTHENTICATED_FRAME_BYTES = (
+    524_288  # before authentication nobody needs more (sasl.server.max.receive.size)
+)
+MAX_DECOMPRESSED_BATCH_BYTES = 268_435_456  # a batch that unpacks to more is refused as corrupt
+MAX_VARINT_BYTES_INT32 = 5
+MAX_VARINT_BYTES_INT64 = 10
+
+# Connections
+MAX_HOT_SHAPES_PER_CONNECTION = 32  # remembered request prefixes; the oldest goes first
+MAX_HOT_SHAPE_PARTITIONS = 8  # requests for more partitions take the generic path
+MAX_SEND_QUEUE_BYTES = 268_435_456  # a peer that lets this much pile up is closed
+SHARED_RECEIVE_BUFFER_BYTES = 262_144  # one buffer for all idle connections of a data loop
+ACCEPTS_PER_TURN = 16  # new connections taken from one listener before others are served
+CONTROL_PLANE_QUEUE_REQUESTS = 20  # Kafka's own bound for the control plane's request queue
+DATA_PLANE_QUEUE_REQUESTS = 500  # queued.max.requests' default
+
+# Replication
+MAX_FETCH_SESSIONS = 1_000  # max.incremental.fetch.session.cache.slots' default
+
+# Forwarding
+MAX_FORWARDS_IN_FLIGHT = 256  # requests on the way to the active controller from one broker
+MAX_FORWARDS_QUEUED = 10_000  # beyond it a forwarded request is answered REQUEST_TIMED_OUT at once
+
+# Decisions
+MAX_TOPICS_PER_CREATE = 10_000  # topics in one CreateTopics request
+MAX_PARTITIONS_PER_TOPIC = 10_000
+
+# Audit
+MAX_AUDIT_EVENTS_QUEUED = 10_000  # more are dropped: the gap in `seq` shows it
+MAX_AUDIT_BATCH_EVENTS = 500
+
+# Files
+MAX_OPEN_SEGMENT_FILES = 512  # closed segments whose files stay open for reads

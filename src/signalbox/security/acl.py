@@ -1,0 +1,81 @@
+"""ACLs as values: operations, resource types, patterns, bindings, with Kafka's numbers on the wire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+CLUSTER_NAME = "kafka-cluster"
+WILDCARD = "*"
+
+
+class AclOperation(IntEnum):
+    UNKNOWN = 0
+    ANY = 1
+    ALL = 2
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
+
+
+class ResourceType(IntEnum):
+    UNKNOWN = 0
+    ANY = 1
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
+
+
+class PatternType(IntEnum):
+    UNKNOWN = 0
+    ANY = 1
+    MATCH = 2
+    LITERAL = 3
+    PREFIXED = 4
+
+
+class AclPermission(IntEnum):
+    UNKNOWN = 0
+    ANY = 1
+    DENY = 2
+    ALLOW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcePattern:
+    """What an ACL is about."""
+
+    resource_type: ResourceType
+    name: str
+    pattern_type: PatternType = PatternType.LITERAL
+
+
+@dataclass(frozen=True, slots=True)
+class AccessControlEntry:
+    """Whom an ACL allows or denies what, from where. `principal` is `Type:name`, `host` an IP text or `*`."""
+
+    principal: str
+    host: str
+    operation: AclOperation
+    permission: AclPermission
+
+
+@dataclass(frozen=True, slots=True)
+class AclBinding:
+    """An entry on a pattern: one ACL."""
+
+    pattern: ResourcePattern
+    entry: AccessControlEntry

@@ -1,0 +1,67 @@
+"""Authorisation: the port that handlers ask, and the built-in answers (facts of AclAuthorizer, KIP-11, KIP-290).
+
+`stamp` changes whenever an answer may change: hot shapes carry it and are dropped when it moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from signalbox.security.acl import AclOperation, ResourceType
+from signalbox.security.principal import KafkaPrincipal
+from signalbox.security.request_context import RequestContext
+
+
+class Authorizer(Protocol):
+    """Port of `authorizer.class.name`. Must answer at once and never raise."""
+
+    @property
+    def stamp(self) -> int:
+        """Moves when any answer may have changed."""
+        ...
+
+    def authorize(
+        self, context: RequestContext, operation: AclOperation, resource_type: ResourceType, resource_name: str
+    ) -> bool: ...
+
+    def authorize_any(self, context: RequestContext, operation: AclOperation, resource_type: ResourceType) -> bool:
+        """Whether `operation` is allowed on at least one resource of the type (KIP-679)."""
+        ...
+
+
+class AllowAllAuthorizer:
+    """No authorizer configured: everything is allowed, as in Kafka."""
+
+    stamp = 0
+
+    def authorize(
+        self, context: RequestContext, operation: AclOperation, resource_type: ResourceType, resource_name: str
+    ) -> bool:
+        return True
+
+    def authorize_any(self, context: RequestContext, operation: AclOperation, resource_type: ResourceType) -> bool:
+        return True
+
+
+def parse_super_users(text: str) -> frozenset[KafkaPrincipal]:
+    """`super.users`: `Type:name` pieces between semicolons (names may hold commas: distinguished names do)."""
+    users = []
+    for piece in filter(None, map(str.strip, text.split(";"))):
+        type_, colon, name = piece.partition(":")
+        if not colon or not type_ or not name:
+            raise ValueError(f"{piece!r} is not of the form Type:name, for example User:admin")
+        users.append(KafkaPrincipal(type_, name))
+    return frozenset(users)
+
+
+class SuperUserSet:
+    """`super.users` as a rule of its own, shared by the authorizers below."""
+
+    __slots__ = ("_users",)
+
+    def __init__(self, users: Iterable[KafkaPrincipal]) -> None:
+        self._users = frozenset(users)
+
+    def __contains__(self, principal: KafkaPrincipal) -> bool:
+        return principal in self._users

@@ -1,0 +1,258 @@
+"""A connection in the data loop: plain TCP. `tls_channel.py` adds TLS on top of the same machinery.
+
+Reads go into the loop's shared buffer, or in place into the buffer of the frame that has begun. A peer that sends
+large frames is noticed: its next size prefix is read alone, so that the frame behind it lands in its own buffer
+without a copy. A muted channel with data pending leaves the read interest, else the level-triggered set would spin.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_SEND_QUEUE_BYTES
+from signalbox.transport.buffer_pool import PooledBuffer
+from signalbox.transport.data_loop import GONE, READ, WRITE, DataLoop
+from signalbox.transport.frame_channel import Chunk, ClosedCallback, FrameCallback
+from signalbox.transport.frame_reader import SIZE_BYTES, FrameReader, FrameSizeError
+from signalbox.transport.send_queue import SendQueue
+from signalbox.transport.socket_address import address_of
+
+_LARGE_FRAME_BYTES = 65_536
+_MAX_READ_BYTES = 1_048_576  # one read is part of one slice
+PEER_CLOSED = "the peer closed the connection"
+
+
+def _unset(*_: object) -> None:
+    """Stands in until the owner of a channel has set its callbacks."""
+
+
+class DataChannel:
+    """See `FrameChannel` for the interface."""
+
+    __slots__ = (
+        "_closing", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_reader", "_size_prefix",
+        "_sock", "active_at", "bytes_in", "bytes_out", "closed", "local_address", "on_closed", "peer_address",
+        "stalled_since",
+    )  # fmt: skip
+
+    def __init__(self, loop: DataLoop, sock: socket.socket, max_frame_bytes: int = MAX_FRAME_SIZE_BYTES) -> None:
+        """`sock` is connected and non-blocking; it belongs to the channel from now on."""
+        self._loop = loop
+        self._sock = sock
+        self.peer_address = address_of(sock.getpeername())
+        self.local_address = address_of(sock.getsockname())
+        self._queue = SendQueue(loop.staging)
+        self._reader = FrameReader(loop.pool, _unset, max_frame_bytes)
+        self._size_prefix = memoryview(bytearray(SIZE_BYTES))
+        self._expects_large = False
+        self._flushing = False
+        self._closing: str | None = None
+        self._interest = READ
+        self.on_closed: ClosedCallback = _unset
+        self.active_at = loop.now
+        self.stalled_since: float | None = None
+        self.bytes_in = self.bytes_out = 0
+        self.closed = False
+
+    def start(self) -> None:
+        """Begin to read. The callbacks must be set."""
+        self._loop.register(self._sock, self, self._interest)
+
+    # -- the owner's side
+
+    @property
+    def on_frame(self) -> FrameCallback:
+        return self._reader.on_frame
+
+    @on_frame.setter
+    def on_frame(self, callback: FrameCallback) -> None:
+        self._reader.on_frame = callback
+
+    @property
+    def max_frame_bytes(self) -> int:
+        return self._reader.max_frame_bytes
+
+    @max_frame_bytes.setter
+    def max_frame_bytes(self, value: int) -> None:
+        self._reader.max_frame_bytes = value
+
+    @property
+    def muted(self) -> bool:
+        return self._reader.muted
+
+    @property
+    def queued_bytes(self) -> int:
+        return self._queue.size_bytes
+
+    @property
+    def peer_certificate(self) -> dict[str, Any] | None:
+        return None
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    def send_frame(self, chunks: Sequence[Chunk]) -> None:
+        if self.closed:
+            return
+        queue = self._queue
+        if len(chunks) == 1 and type(chunks[0]) is bytes:
+            size = len(chunks[0])
+            queue.append(size.to_bytes(4) + chunks[0], size + 4)
+        else:
+            size = sum(map(len, chunks))
+            queue.append(size.to_bytes(4), 4)
+            queue.extend(chunks, size)
+        if queue.size_bytes > MAX_SEND_QUEUE_BYTES:
+            self.close(f"more than {MAX_SEND_QUEUE_BYTES} bytes wait for a peer that does not read")
+        elif not self._flushing:
+            self._flushing = True
+            self._loop.flush_soon(self)
+
+    def mute(self) -> None:
+        self._reader.muted = True
+
+    def unmute(self) -> None:
+        reader = self._reader
+        if not reader.muted or self.closed or self._closing is not None:
+            return
+        reader.muted = False
+        if reader.has_backlog:
+            self._loop.run_soon(self._resume)
+        elif not self._interest & READ:
+            self._set_interest(self._interest | READ)
+
+    def release_buffer(self, buffer: PooledBuffer) -> None:
+        self._loop.pool.release(buffer)
+
+    def close(self, reason: str) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        self._reader.discard()
+        self._queue.clear()
+        if not self._loop.closed:
+            self._loop.unregister(self._sock)
+        self._sock.close()
+        on_closed, self.on_closed = self.on_closed, _unset
+        self._reader.on_frame = _unset
+        on_closed(reason)
+
+    def close_after_flush(self, reason: str) -> None:
+        if self.closed:
+            return
+        self._reader.muted = True
+        self._closing = reason
+        if not self._queue.size_bytes:
+            self.close(reason)
+
+    # -- the loop's side
+
+    def on_events(self, events: int) -> None:
+        if events & WRITE:
+            self.flush()
+            if self.closed:
+                return
+        if events & ~WRITE:
+            if not self._reader.muted:
+                self._read()
+            elif events & GONE:
+                self.close(PEER_CLOSED)
+            elif self._interest & READ:
+                self._set_interest(self._interest & ~READ)
+
+    def flush(self) -> None:
+        """Send what is queued; called by the loop at the end of a turn and when the socket has room again."""
+        self._flushing = False
+        if self.closed:
+            return
+        queue = self._queue
+        try:
+            count = queue.flush(self._sock)
+        except OSError as error:
+            self.close(f"sending failed: {error}")
+            return
+        self.bytes_out += count
+        if not queue.size_bytes:
+            if self.stalled_since is not None:
+                self.stalled_since = None
+                self._set_interest(self._interest & ~WRITE)
+            if self._closing is not None:
+                self.close(self._closing)
+        elif self.stalled_since is None:
+            self.stalled_since = self._loop.now
+            self._set_interest(self._interest | WRITE)
+        elif count:
+            self.stalled_since = self._loop.now
+
+    def _read(self) -> None:
+        reader, loop = self._reader, self._loop
+        target = reader.target
+        try:
+            if target is not None:
+                count = self._sock.recv_into(target, _MAX_READ_BYTES if len(target) > _MAX_READ_BYTES else 0)
+            elif self._expects_large and not reader.mid_frame:
+                self._read_size_first()
+                return
+            else:
+                count = self._sock.recv_into(loop.receive_view)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self.close(f"receiving failed: {error}")
+            return
+        if not count:
+            self.close(PEER_CLOSED)
+            return
+        self.bytes_in += count
+        self.active_at = loop.now
+        try:
+            if target is not None:
+                reader.filled(count)
+            else:
+                reader.feed(loop.receive_view, 0, count)
+                if reader.target is not None and len(reader.target) > _LARGE_FRAME_BYTES:
+                    self._expects_large = True
+        except FrameSizeError as error:
+            self.close(str(error))
+
+    def _read_size_first(self) -> None:
+        """The last frame was large: read just the size of the next, then straight into its own buffer."""
+        reader, prefix = self._reader, self._size_prefix
+        count = self._sock.recv_into(prefix)
+        if count < SIZE_BYTES:
+            if not count:
+                self.close(PEER_CLOSED)
+            else:
+                reader.feed(prefix, 0, count)
+            return
+        size = int.from_bytes(prefix, signed=True)
+        self.bytes_in += count
+        if size <= _LARGE_FRAME_BYTES:
+            self._expects_large = False
+        try:
+            reader.expect(size)
+        except FrameSizeError as error:
+            self.close(str(error))
+            return
+        if reader.target is not None:
+            self._read()
+
+    def _resume(self) -> None:
+        if self.closed:
+            return
+        try:
+            self._reader.resume()
+        except FrameSizeError as error:
+            self.close(str(error))
+            return
+        if not self._reader.muted and not self._interest & READ:
+            self._set_interest(self._interest | READ)
+
+    def _set_interest(self, interest: int) -> None:
+        if interest != self._interest and not self.closed:
+            self._interest = interest
+            with suppress(OSError):
+                self._loop.modify(self._sock, interest)

@@ -1,0 +1,175 @@
+"""The data plane's event loop: a level-triggered epoll set, nested in asyncio and driven in slices.
+
+asyncio sees one file descriptor, the epoll set itself. When it is readable, one *turn* runs: events are handled until
+the budget (about 100 us) is used up, then the callbacks of the turn's end (group appends), then the answers leave.
+What is left over stays in a ready list for the next turn, and between two turns asyncio polls, so the control plane
+is never more than a slice away (KIP-291; figures in docs: one handled event is the smallest slice).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import socket
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from signalbox.common.limits import SENDFILE_FROM_BYTES, SHARED_RECEIVE_BUFFER_BYTES
+from signalbox.transport.buffer_pool import BufferPool
+
+READ = select.EPOLLIN
+WRITE = select.EPOLLOUT
+GONE = select.EPOLLHUP | select.EPOLLERR
+_MAX_EVENTS = 256
+_STAGING_BYTES = SENDFILE_FROM_BYTES + 65_536
+
+
+class LoopMember(Protocol):
+    """A socket in the set."""
+
+    def on_events(self, events: int) -> None:
+        """The socket is ready. Must not raise: a member deals with its own failures."""
+        ...
+
+
+class Flushable(Protocol):
+    def flush(self) -> None:
+        """Send what is queued. Must not raise."""
+        ...
+
+
+class DataLoop:
+    """One epoll set in one asyncio loop. `now` is the monotonic time at which the running turn began."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, budget_us: int = 100) -> None:
+        self._loop = loop
+        self._budget = budget_us / 1_000_000
+        self._epoll = select.epoll()
+        self._members: dict[int, LoopMember] = {}
+        self._ready: list[tuple[int, int]] = []
+        self._runnable: list[Callable[[], None]] = []
+        self._turn_end: list[Callable[[], None]] = []
+        self._dirty: list[Flushable] = []
+        self._armed: asyncio.Handle | None = None
+        self._in_turn = False
+        self.pool = BufferPool()
+        self.receive_view = memoryview(bytearray(SHARED_RECEIVE_BUFFER_BYTES))
+        self.staging = memoryview(bytearray(_STAGING_BYTES))
+        self.now = time.monotonic()
+        self.polled_at = self.now
+        self.turns = 0
+        self.busy_seconds = 0.0
+        self.longest_turn_seconds = 0.0
+        loop.add_reader(self._epoll.fileno(), self._turn)
+
+    @property
+    def asyncio_loop(self) -> asyncio.AbstractEventLoop:
+        return self._loop
+
+    def register(self, sock: socket.socket, member: LoopMember, interest: int = READ) -> None:
+        """Add `sock`; `member.on_events` is called while it is ready for `interest`."""
+        self._epoll.register(sock.fileno(), interest)
+        self._members[sock.fileno()] = member
+
+    def modify(self, sock: socket.socket, interest: int) -> None:
+        self._epoll.modify(sock.fileno(), interest)
+
+    def unregister(self, sock: socket.socket) -> None:
+        """Take `sock` out, before it is closed."""
+        if self._members.pop(sock.fileno(), None) is not None:
+            self._epoll.unregister(sock.fileno())
+
+    def run_soon(self, callback: Callable[[], None]) -> None:
+        """Run `callback` inside the budget of this turn or the next: work that no socket event announces."""
+        self._runnable.append(callback)
+        self._arm()
+
+    def at_turn_end(self, callback: Callable[[], None]) -> None:
+        """Run `callback` once, after the events of the running turn (or of the next one), before answers leave."""
+        self._turn_end.append(callback)
+        self._arm()
+
+    def flush_soon(self, member: Flushable) -> None:
+        """`member` has something to send: it is flushed once, at the end of the turn."""
+        self._dirty.append(member)
+        if not self._in_turn:
+            self._arm()
+
+    def close(self) -> None:
+        """Stop. Members close their own sockets."""
+        self._loop.remove_reader(self._epoll.fileno())
+        if self._armed is not None:
+            self._armed.cancel()
+            self._armed = None
+        self._epoll.close()
+
+    @property
+    def closed(self) -> bool:
+        return self._epoll.closed
+
+    def _arm(self) -> None:
+        if not self._in_turn and self._armed is None:
+            self._armed = self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """One slice. Left-over work arms the next one through asyncio, which polls in between."""
+        if self._armed is not None:
+            self._armed.cancel()
+            self._armed = None
+        clock = time.monotonic
+        started = self.now = clock()
+        deadline = started + self._budget
+        self._in_turn = True
+        try:
+            self._handle_events(clock, deadline)
+            while self._turn_end:
+                callbacks, self._turn_end = self._turn_end, []
+                for callback in callbacks:
+                    callback()
+            self._flush(clock, deadline + self._budget)
+        finally:
+            self._in_turn = False
+            self.turns += 1
+            taken = clock() - started
+            self.busy_seconds += taken
+            if taken > self.longest_turn_seconds:
+                self.longest_turn_seconds = taken
+            if self._runnable or self._dirty or self._turn_end:
+                self._arm()
+
+    def _handle_events(self, clock: Callable[[], float], deadline: float) -> None:
+        if self._runnable:
+            runnable, self._runnable = self._runnable, []
+            for done, callback in enumerate(runnable, 1):
+                callback()
+                if clock() >= deadline:
+                    self._runnable[:0] = runnable[done:]
+                    return
+        ready = self._ready
+        if not ready:
+            ready = self._epoll.poll(0, _MAX_EVENTS)
+            self.polled_at = self.now
+            if not ready:
+                return
+        members = self._members
+        for done, (fd, events) in enumerate(ready, 1):
+            member = members.get(fd)
+            if member is not None:
+                member.on_events(events)
+            if clock() >= deadline:
+                # A left-over event may be stale when its turn comes: members must bear a socket that is not ready.
+                self._ready = ready[done:]
+                return
+        self._ready = []
+
+    def _flush(self, clock: Callable[[], float], deadline: float) -> None:
+        dirty = self._dirty
+        if not dirty:
+            return
+        self._dirty = []
+        for done, member in enumerate(dirty, 1):
+            member.flush()
+            if clock() >= deadline and done < len(dirty):
+                self._dirty[:0] = dirty[done:]
+                return

@@ -1,0 +1,150 @@
+"""From a byte stream to frames: 4 bytes of size, then that many bytes. No socket is known here.
+
+Bytes arrive either in borrowed memory (`feed`: the loop's shared buffer, valid during the call) or in place, in the
+buffer of a frame already begun (`target` and `filled`). While `muted`, nothing is delivered: what is left over of a
+read waits in a backlog that `resume` continues from without copying it again.
+A size below zero or above `max_frame_bytes` raises FrameSizeError: the connection has to go, since nothing after it
+can be trusted.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from signalbox.transport.buffer_pool import BufferPool, PooledBuffer
+
+if TYPE_CHECKING:
+    from signalbox.transport.frame_channel import FrameCallback
+
+_read_size = Struct(">i").unpack_from
+SIZE_BYTES = 4
+
+
+class FrameSizeError(ValueError):
+    """The peer announced a frame that nobody may send."""
+
+
+class FrameReader:
+    """One connection's place in its incoming stream."""
+
+    __slots__ = (
+        "_backlog", "_backlog_start", "_buffer", "_filled", "_frame", "_pool", "_prefix", "max_frame_bytes",
+        "muted", "on_frame", "target",
+    )  # fmt: skip
+
+    def __init__(self, pool: BufferPool, on_frame: FrameCallback, max_frame_bytes: int) -> None:
+        self._pool = pool
+        self.on_frame = on_frame
+        self.max_frame_bytes = max_frame_bytes
+        self.muted = False
+        # Where the next bytes of the stream belong, when a frame has been begun; None: anywhere, then `feed`.
+        self.target: memoryview | None = None
+        self._frame: memoryview | None = None
+        self._buffer: PooledBuffer | None = None
+        self._filled = 0
+        self._prefix = b""
+        self._backlog: memoryview | None = None
+        self._backlog_start = 0
+
+    @property
+    def has_backlog(self) -> bool:
+        """Whether received bytes wait for `resume`."""
+        return self._backlog is not None
+
+    @property
+    def mid_frame(self) -> bool:
+        """Whether a frame has begun but not ended."""
+        return self.target is not None or self._prefix != b""
+
+    def feed(self, view: memoryview, start: int, end: int) -> None:
+        """Take `view[start:end]`; complete frames are delivered at once. Only while neither muted nor mid-target."""
+        if self._prefix:
+            start = self._finish_prefix(view, start, end)
+        while end - start >= SIZE_BYTES:
+            (size,) = _read_size(view, start)
+            if not 0 <= size <= self.max_frame_bytes:
+                raise FrameSizeError(f"frame of {size} bytes, at most {self.max_frame_bytes} are allowed")
+            start += SIZE_BYTES
+            stop = start + size
+            if stop > end:
+                self._begin(size)
+                assert self.target is not None
+                self.target[: end - start] = view[start:end]
+                self.filled(end - start)
+                return
+            self.on_frame(view[start:stop], None)
+            start = stop
+            if self.muted and start < end:
+                self._keep(view, start, end)
+                return
+        if start < end:
+            self._prefix = bytes(view[start:end])
+
+    def expect(self, size: int) -> None:
+        """A size prefix was read by the caller itself: begin that frame in a buffer of its own."""
+        if not 0 <= size <= self.max_frame_bytes:
+            raise FrameSizeError(f"frame of {size} bytes, at most {self.max_frame_bytes} are allowed")
+        self._begin(size)
+        if size == 0:
+            self.filled(0)
+
+    def filled(self, count: int) -> None:
+        """`count` bytes were written at the front of `target`; delivers the frame when it is complete."""
+        frame, buffer = self._frame, self._buffer
+        assert frame is not None
+        assert buffer is not None
+        self._filled += count
+        if self._filled < len(frame):
+            self.target = frame[self._filled :]
+            return
+        self.target = self._frame = self._buffer = None
+        self.on_frame(frame, buffer)
+
+    def resume(self) -> None:
+        """Continue with the backlog after `muted` was taken back."""
+        backlog = self._backlog
+        if backlog is not None and not self.muted:
+            self._backlog = None
+            self.feed(backlog, self._backlog_start, len(backlog))
+
+    def discard(self) -> None:
+        """The connection is gone: give the buffer back and deliver nothing more."""
+        self.muted = True
+        self._backlog = self.target = self._frame = None
+        self._prefix = b""
+        if self._buffer is not None:
+            self._pool.release(self._buffer)
+            self._buffer = None
+
+    def _begin(self, size: int) -> None:
+        self._buffer = self._pool.take(size)
+        self._frame = self.target = self._buffer.view[:size]
+        self._filled = 0
+
+    def _finish_prefix(self, view: memoryview, start: int, end: int) -> int:
+        """A size prefix was torn apart. With it complete, the frame gets a buffer of its own."""
+        taken = min(SIZE_BYTES - len(self._prefix), end - start)
+        self._prefix += bytes(view[start : start + taken])
+        start += taken
+        if len(self._prefix) < SIZE_BYTES:
+            return start
+        (size,) = _read_size(self._prefix)
+        self._prefix = b""
+        self.expect(size)
+        if self.target is not None:
+            count = min(len(self.target), end - start)
+            self.target[:count] = view[start : start + count]
+            start += count
+            self.filled(count)
+        if self.muted and start < end:
+            self._keep(view, start, end)
+            return end
+        return start
+
+    def _keep(self, view: memoryview, start: int, end: int) -> None:
+        # Read-only memory is either the backlog itself or the bytes of asyncio: nobody will overwrite it.
+        if view.readonly:
+            self._backlog, self._backlog_start = view, start
+        else:
+            self._backlog, self._backlog_start = memoryview(bytes(view[start:end])), 0

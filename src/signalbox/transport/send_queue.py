@@ -1,0 +1,153 @@
+"""What a connection still has to send: bytes, memoryviews and file slices, in order, with a bound.
+
+One flush is as few system calls as the content allows: below 64 KB one joined `send`, above it `sendmsg`; a file
+slice of up to 256 KB is read into the loop's staging memory next to its header and leaves in the same `send`; larger
+ones go by `sendfile` (measured: its three calls lose below that). A file that ends before its slice raises
+ShortFileError: the frame cannot be completed, so the connection has to go.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections import deque
+from collections.abc import Sequence
+from itertools import islice
+
+from signalbox.common.file_slice import FileSlice
+from signalbox.common.limits import JOINED_SEND_BYTES, SENDFILE_FROM_BYTES
+from signalbox.transport.frame_channel import Chunk
+
+_MAX_PIECES = 256  # pieces in one sendmsg; the kernel's own bound is 1024
+
+
+class ShortFileError(OSError):
+    """A file ended inside a slice that was promised to a peer."""
+
+
+class SendQueue:
+    """Chunks waiting for one socket. `staging` is shared by all queues of a loop and used only inside `flush`."""
+
+    __slots__ = ("_chunks", "_staging", "size_bytes")
+
+    def __init__(self, staging: memoryview) -> None:
+        self._chunks: deque[Chunk] = deque()
+        self._staging = staging
+        self.size_bytes = 0
+
+    def append(self, chunk: Chunk, size_bytes: int) -> None:
+        self._chunks.append(chunk)
+        self.size_bytes += size_bytes
+
+    def extend(self, chunks: Sequence[Chunk], size_bytes: int) -> None:
+        self._chunks.extend(chunks)
+        self.size_bytes += size_bytes
+
+    def clear(self) -> None:
+        self._chunks.clear()
+        self.size_bytes = 0
+
+    def flush(self, sock: socket.socket) -> int:
+        """Send until the queue is empty or the socket is full; the number of bytes that left.
+
+        OSError as the socket raises it, except that "would block" is an ordinary end.
+        """
+        chunks = self._chunks
+        sent_before = self.size_bytes
+        try:
+            while chunks:
+                first = chunks[0]
+                if len(chunks) == 1 and type(first) is bytes:
+                    count = sock.send(first)
+                    if count == len(first):
+                        chunks.clear()
+                    else:
+                        chunks[0] = memoryview(first)[count:]
+                    self.size_bytes -= count
+                    continue
+                if not (self._send_file(sock) if self._starts_with_file() else self._send_run(sock)):
+                    break
+        except (BlockingIOError, InterruptedError):
+            pass
+        return sent_before - self.size_bytes
+
+    def _starts_with_file(self) -> bool:
+        first = self._chunks[0]
+        return type(first) is FileSlice and first.size > SENDFILE_FROM_BYTES
+
+    def _send_file(self, sock: socket.socket) -> bool:
+        piece = self._chunks[0]
+        assert isinstance(piece, FileSlice)
+        count = os.sendfile(sock.fileno(), piece.fd, piece.position, piece.size)
+        if count == 0:
+            raise ShortFileError(f"file ended {piece.size} bytes before its slice")
+        self.size_bytes -= count
+        if count == piece.size:
+            self._chunks.popleft()
+            return True
+        # The slice is the answer's own object; a shorter one takes its place.
+        self._chunks[0] = FileSlice(piece.fd, piece.position + count, piece.size - count, piece.owner)
+        return False
+
+    def _send_run(self, sock: socket.socket) -> bool:
+        """Send the chunks in front of the next large file slice with one call; False when the socket is full."""
+        pieces, total, has_file = self._next_run()
+        more = socket.MSG_MORE if len(pieces) < len(self._chunks) else 0
+        if has_file:
+            count = sock.send(self._stage(pieces, total), more)
+        elif total < JOINED_SEND_BYTES or len(pieces) == 1:
+            count = sock.send(b"".join(pieces) if len(pieces) > 1 else pieces[0], more)  # type: ignore[arg-type]
+        else:
+            count = sock.sendmsg(pieces, (), more)  # type: ignore[arg-type]
+        self._drop(count, has_file)
+        return count == total
+
+    def _next_run(self) -> tuple[list[Chunk], int, bool]:
+        pieces: list[Chunk] = []
+        total = 0
+        has_file = False
+        for chunk in islice(self._chunks, _MAX_PIECES):
+            size = len(chunk)
+            if type(chunk) is FileSlice:
+                if size > SENDFILE_FROM_BYTES or (pieces and total + size > len(self._staging)):
+                    break
+                if not has_file and total > JOINED_SEND_BYTES:
+                    break  # large plain chunks go without a copy; the file begins the next run
+                has_file = True
+            elif has_file and total + size > len(self._staging):
+                break
+            pieces.append(chunk)
+            total += size
+        return pieces, total, has_file
+
+    def _stage(self, pieces: list[Chunk], total: int) -> memoryview:
+        staging = self._staging
+        position = 0
+        for piece in pieces:
+            size = len(piece)
+            if type(piece) is FileSlice:
+                filled = os.preadv(piece.fd, [staging[position : position + size]], piece.position)
+                if filled != size:
+                    raise ShortFileError(f"file ended {size - filled} bytes before its slice")
+            else:
+                staging[position : position + size] = piece  # type: ignore[assignment]
+            position += size
+        return staging[:total]
+
+    def _drop(self, count: int, has_file: bool) -> None:
+        """Forget the first `count` bytes; a chunk sent in part is replaced by its rest."""
+        chunks = self._chunks
+        self.size_bytes -= count
+        while count:
+            first = chunks[0]
+            size = len(first)
+            if size > count:
+                if type(first) is FileSlice:
+                    chunks[0] = FileSlice(first.fd, first.position + count, size - count, first.owner)
+                else:
+                    chunks[0] = memoryview(first)[count:]  # type: ignore[arg-type]
+                return
+            chunks.popleft()
+            count -= size
+        while chunks and not len(chunks[0]):
+            chunks.popleft()

@@ -1,0 +1,34 @@
+"""Socket addresses as the rest of the house wants them: (host text, port), IPv4-mapped IPv6 shown as IPv4."""
+
+from __future__ import annotations
+
+import socket
+from ipaddress import IPv6Address, ip_address
+from typing import Any
+
+
+def address_of(sockaddr: Any) -> tuple[str, int]:
+    """(host, port) of what getpeername gives; an IPv6 scope is dropped."""
+    host, port = sockaddr[0], sockaddr[1]
+    if host.startswith("::ffff:") and "." in host:
+        host = host[7:]
+    return host.partition("%")[0], port
+
+
+def address_bytes(host: str) -> bytes:
+    """4 or 16 raw bytes of an address, as Envelope's ClientHostAddress carries it."""
+    address = ip_address(host)
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped.packed
+    return address.packed
+
+
+def tune(sock: socket.socket, send_buffer_bytes: int = -1, receive_buffer_bytes: int = -1) -> None:
+    """Non-blocking, no delay, keep-alive, and buffer sizes where they are not -1 (the system's choice)."""
+    sock.setblocking(False)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if send_buffer_bytes != -1:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
+    if receive_buffer_bytes != -1:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)

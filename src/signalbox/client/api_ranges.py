@@ -1,0 +1,62 @@
+"""Which versions of which APIs a peer takes, learnt from its ApiVersions answer (KIP-35, KIP-511)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+from signalbox.client.failures import VersionUnsupported
+from signalbox.protocol.api_table import API_TABLE
+
+
+class ListedApi(Protocol):
+    """A row of an ApiVersions answer."""
+
+    api_key: int
+    min_version: int
+    max_version: int
+
+
+class ApiRanges:
+    """A peer's version ranges. Immutable: a new connection has a new one."""
+
+    __slots__ = ("_ranges",)
+
+    def __init__(self, ranges: Mapping[int, tuple[int, int]]) -> None:
+        self._ranges = dict(ranges)
+
+    @classmethod
+    def of_answer(cls, listed: Iterable[ListedApi]) -> ApiRanges:
+        """The ranges of an answer; ValueError when a row appears twice or is upside down."""
+        ranges: dict[int, tuple[int, int]] = {}
+        for row in listed:
+            if row.api_key in ranges:
+                raise ValueError(f"API {row.api_key} is listed twice")
+            if row.min_version > row.max_version:
+                raise ValueError(f"API {row.api_key} is listed from {row.min_version} to {row.max_version}")
+            ranges[row.api_key] = (row.min_version, row.max_version)
+        return cls(ranges)
+
+    def __contains__(self, api_key: object) -> bool:
+        return api_key in self._ranges
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ranges)
+
+    def range_of(self, api_key: int) -> tuple[int, int] | None:
+        """(lowest, highest) version of an API, or None when the peer does not have it."""
+        return self._ranges.get(api_key)
+
+    def version_for(self, api_key: int, max_version: int | None = None) -> int:
+        """The highest version that both sides speak, at most `max_version`; VersionUnsupported when there is none."""
+        row = API_TABLE[api_key]
+        theirs = self._ranges.get(api_key)
+        if theirs is None:
+            raise VersionUnsupported(f"the broker does not have {row.name} (API {api_key})")
+        ours_max = row.max_version if max_version is None else min(row.max_version, max_version)
+        version = min(ours_max, theirs[1])
+        if version < max(row.min_version, theirs[0]):
+            raise VersionUnsupported(
+                f"{row.name}: the broker takes versions {theirs[0]} to {theirs[1]}, we speak {row.min_version} to {ours_max}"
+            )
+        return version

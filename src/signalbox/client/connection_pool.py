@@ -1,0 +1,120 @@
+"""All connections of one client, one per (node id, purpose), made when first asked for.
+
+Callers that want the same connection wait for the same attempt. After a failed attempt a node is left alone for its
+reconnect backoff (50 ms doubling to 1 s); a connection that comes about clears it. Dropping a node drops every purpose:
+a refused coordinator connection does not outlive its node (misroute finding 4).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from signalbox.client.connection import ClientConnection, connect
+from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.failures import ChannelClosed, ClientFailure, ConnectFailed
+from signalbox.client.node import ConnectionKey, Identity, Node, Purpose
+
+IdentityOf = Callable[[int], Identity | None]
+
+
+@dataclass(slots=True)
+class _Backoff:
+    until: float = 0.0
+    next_ms: float = 0.0
+
+
+class ConnectionPool:
+    """Owned by one ClusterClient. Times are the loop's, in seconds."""
+
+    def __init__(
+        self,
+        settings: ConnectionSettings,
+        identity_of: IdentityOf,
+        reconnect_backoff_ms: float = 50,
+        reconnect_backoff_max_ms: float = 1_000,
+    ) -> None:
+        self._settings = settings
+        self._identity_of = identity_of
+        self._backoff_ms = reconnect_backoff_ms
+        self._backoff_max_ms = reconnect_backoff_max_ms
+        self._open: dict[ConnectionKey, ClientConnection] = {}
+        self._opening: dict[ConnectionKey, asyncio.Task[ClientConnection]] = {}
+        self._backoffs: dict[int, _Backoff] = {}
+
+    async def get(self, node: Node, purpose: Purpose = Purpose.REQUESTS) -> ClientConnection:
+        """An open connection to `node`; ConnectFailed and its kinds when there is none to be had."""
+        key = ConnectionKey(node.node_id, purpose)
+        ready = self._open.get(key)
+        if ready is not None and ready.is_open and ready.address == node.address:
+            return ready
+        if ready is not None:
+            self._open.pop(key).close("the node has another address now")
+        task = self._opening.get(key)
+        if task is None:
+            task = asyncio.get_running_loop().create_task(self._connect(node, key))
+            self._opening[key] = task
+            task.add_done_callback(lambda done: self._opened(key, done))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise ChannelClosed(f"the connection to node {node.node_id} was dropped while it was made") from None
+            raise
+
+    async def _connect(self, node: Node, key: ConnectionKey) -> ClientConnection:
+        backoff = self._backoffs.setdefault(node.node_id, _Backoff())
+        try:
+            connection = await connect(node.address, self._settings, self._identity_of(node.node_id))
+        except ConnectFailed:
+            grown = max(self._backoff_ms, backoff.next_ms)
+            backoff.until = asyncio.get_running_loop().time() + grown / 1000
+            backoff.next_ms = min(grown * 2, self._backoff_max_ms)
+            raise
+        self._backoffs.pop(node.node_id, None)
+        self._open[key] = connection
+        return connection
+
+    def _opened(self, key: ConnectionKey, task: asyncio.Task[ClientConnection]) -> None:
+        if self._opening.get(key) is task:
+            del self._opening[key]
+        if not task.cancelled():
+            task.exception()  # every waiter may have given up
+
+    def backing_off(self, node_id: int, now: float) -> bool:
+        """Did the last attempt fail, and is its backoff not over?"""
+        backoff = self._backoffs.get(node_id)
+        return backoff is not None and now < backoff.until
+
+    def backoff_over_at(self, node_id: int) -> float:
+        """When the node may be tried again, loop time."""
+        backoff = self._backoffs.get(node_id)
+        return backoff.until if backoff is not None else 0.0
+
+    def load(self, node_id: int) -> tuple[bool, int]:
+        """(no open connection, requests in flight): smaller is a better node to ask."""
+        rows = [row for key, row in self._open.items() if key.node_id == node_id and row.is_open]
+        return not rows, sum(row.in_flight for row in rows)
+
+    def drop_node(self, node_id: int, reason: str) -> None:
+        """Close every connection to a node, whatever its purpose."""
+        for key in [key for key in self._open if key.node_id == node_id]:
+            self._open.pop(key).close(reason)
+        for key in [key for key in self._opening if key.node_id == node_id]:
+            self._opening.pop(key).cancel()
+
+    def drop_all(self, reason: str) -> None:
+        """Close everything and forget all backoffs."""
+        for node_id in {key.node_id for key in (*self._open, *self._opening)}:
+            self.drop_node(node_id, reason)
+        self._backoffs.clear()
+
+    def connections(self) -> list[tuple[ConnectionKey, ClientConnection]]:
+        """The open ones."""
+        return [(key, row) for key, row in self._open.items() if row.is_open]
+
+    def last_failure(self, key: ConnectionKey) -> ClientFailure | None:
+        """Why a connection that is still remembered closed."""
+        row = self._open.get(key)
+        return row.failure if row is not None else None

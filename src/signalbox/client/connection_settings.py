@@ -1,0 +1,51 @@
+"""How connections of one client or one broker are made: names, limits, security, whether identity is sent."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES
+
+
+class SaslClient(Protocol):
+    """One authentication attempt as a state machine: security's client mechanisms have this shape."""
+
+    mechanism: str
+
+    def first_message(self) -> bytes:
+        """What opens the exchange."""
+        ...
+
+    def next_message(self, challenge: bytes) -> bytes | None:
+        """The answer to the server's `challenge`; None when the exchange is complete. ValueError if it is wrong."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionSecurity:
+    """TLS and SASL of a connection; both absent is PLAINTEXT. `server_name` replaces the host in the name check."""
+
+    ssl_context: ssl.SSLContext | None = None
+    server_name: str | None = None
+    new_sasl_client: Callable[[], SaslClient] | None = None
+
+
+PLAINTEXT = ConnectionSecurity()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionSettings:
+    """Shared by every connection of an owner. `identity_enabled` is `metadata.cluster.check.enable` for clients."""
+
+    client_id: str = "signalbox"
+    software_name: str = "signalbox"
+    software_version: str = "0.1.0"
+    connect_timeout_ms: int = 10_000
+    request_timeout_ms: int = 30_000
+    identity_enabled: bool = True
+    max_handshake_frame_bytes: int = MAX_UNAUTHENTICATED_FRAME_BYTES
+    max_frame_bytes: int = MAX_FRAME_SIZE_BYTES
+    security: ConnectionSecurity = field(default=PLAINTEXT)

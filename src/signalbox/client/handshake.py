@@ -1,0 +1,156 @@
+"""What is said on a new connection before it may be used, without any I/O: ApiVersions, SASL, ApiVersions again.
+
+`handshake(...)` is a generator that yields request payloads and is sent response payloads; asyncio connections and the
+data loop's replica channels drive the same one. Rules, with facts/misroute.md a.1 to a.4 behind them:
+
+* ApiVersions 5 first, with cluster and node id when they are known (KIP-1242), never just one of them.
+* 129: `Misrouted`, before any password was sent. 35: one retry at the broker's highest version, strictly lower, or 0
+  when it names none (KIP-511). 42: one retry at version 4 without identity.
+* The error code is looked at before the table: both 42 and 129 come with an empty one.
+* On SASL listeners Apache brokers compare the identity only after authentication, so ApiVersions is asked again then;
+  there is never a second *successful* one before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+from signalbox.client.api_ranges import ApiRanges
+from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.failures import AuthenticationRefused, Misrouted, PeerBroke
+from signalbox.client.node import Address, Identity
+from signalbox.client.wire_frames import decode_response, encode_request, peek_error_code
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+
+_IDENTITY_FROM_VERSION = 5
+_SASL_AUTHENTICATE_MAX_VERSION = 2
+
+Exchange = Generator[bytes, bytes | memoryview, "HandshakeResult"]
+
+
+@dataclass(frozen=True, slots=True)
+class HandshakeResult:
+    """What the peer takes, and whether it confirmed to be who we meant. `correlation_id` is the next free one."""
+
+    api_ranges: ApiRanges
+    verified: bool
+    correlation_id: int
+
+
+class _Dialogue:
+    """One handshake: the peer's address for errors, the correlation ids, the settings."""
+
+    def __init__(self, address: Address, settings: ConnectionSettings, identity: Identity | None) -> None:
+        self.address = address
+        self.settings = settings
+        self.identity = identity if settings.identity_enabled else None
+        self.correlation_id = 0
+
+    def broke(self, stage: str, problem: str) -> PeerBroke:
+        return PeerBroke(self.address, stage, problem)
+
+    def ask(self, stage: str, message: Any, version: int) -> Generator[bytes, bytes | memoryview, bytes | memoryview]:
+        correlation_id = self.correlation_id
+        self.correlation_id += 1
+        payload = yield b"".join(encode_request(message, version, correlation_id, self.settings.client_id))
+        if len(payload) < 4:
+            raise self.broke(stage, f"a response of {len(payload)} bytes")
+        answered = int.from_bytes(payload[:4], "big", signed=True)
+        if answered != correlation_id:
+            raise self.broke(stage, f"answered request {answered}, asked was {correlation_id}")
+        return payload
+
+    def decode(self, stage: str, response: Any, payload: bytes | memoryview, version: int) -> Any:
+        try:
+            return decode_response(response, payload, version)
+        except ValueError as error:
+            raise self.broke(stage, f"unreadable answer: {error}") from error
+
+
+def handshake(address: Address, settings: ConnectionSettings, identity: Identity | None) -> Exchange:
+    """Drive it with `next` and `send(response payload)`; StopIteration carries the HandshakeResult."""
+    dialogue = _Dialogue(address, settings, identity)
+    ranges, verified = yield from _api_versions(dialogue, API_TABLE[ApiKey.API_VERSIONS].max_version)
+    if settings.security.new_sasl_client is not None:
+        yield from _authenticate(dialogue, ranges)
+        highest = ranges.version_for(ApiKey.API_VERSIONS)
+        ranges, verified = yield from _api_versions(dialogue, highest)
+    return HandshakeResult(ranges, verified, dialogue.correlation_id)
+
+
+def _api_versions(dialogue: _Dialogue, version: int) -> Generator[bytes, bytes | memoryview, tuple[ApiRanges, bool]]:
+    """ApiVersions at `version`, lower if it must be; the ranges and whether identity was confirmed."""
+    stage = "api-versions"
+    identity = dialogue.identity
+    while True:
+        sent = identity if version >= _IDENTITY_FROM_VERSION else None
+        payload = yield from dialogue.ask(stage, _api_versions_request(dialogue, sent), version)
+        error_code = peek_error_code(payload)
+        if error_code == Error.UNSUPPORTED_VERSION:
+            version = _lower_version(dialogue, payload, version)
+            continue
+        if error_code == Error.INVALID_REQUEST and version >= _IDENTITY_FROM_VERSION:
+            version, identity = _IDENTITY_FROM_VERSION - 1, None
+            continue
+        if error_code == Error.REBOOTSTRAP_REQUIRED and sent is not None:
+            raise Misrouted(dialogue.address, sent)
+        answer = dialogue.decode(stage, ApiVersionsResponse, payload, version)
+        if error_code != Error.NONE:
+            raise dialogue.broke(stage, f"refused with error {error_code}")
+        try:
+            return ApiRanges.of_answer(answer.api_keys), sent is not None
+        except ValueError as error:
+            raise dialogue.broke(stage, str(error)) from error
+
+
+def _api_versions_request(dialogue: _Dialogue, identity: Identity | None) -> ApiVersionsRequest:
+    request = ApiVersionsRequest(
+        client_software_name=dialogue.settings.software_name,
+        client_software_version=dialogue.settings.software_version,
+    )
+    if identity is not None:
+        request.cluster_id = identity.cluster_id
+        request.node_id = identity.node_id
+    return request
+
+
+def _lower_version(dialogue: _Dialogue, payload: bytes | memoryview, refused: int) -> int:
+    """The version to retry with after error 35, whose answer is always in version 0's layout."""
+    answer = dialogue.decode("api-versions", ApiVersionsResponse, payload, 0)
+    offered = [row.max_version for row in answer.api_keys if row.api_key == ApiKey.API_VERSIONS]
+    version = min(offered[0], API_TABLE[ApiKey.API_VERSIONS].max_version) if offered else 0
+    if not 0 <= version < refused:
+        raise dialogue.broke("api-versions", f"refuses version {refused} and offers {version}")
+    return version
+
+
+def _authenticate(dialogue: _Dialogue, ranges: ApiRanges) -> Generator[bytes, bytes | memoryview, None]:
+    """SaslHandshake, then the mechanism's messages, each in a SaslAuthenticate (KIP-152)."""
+    assert dialogue.settings.security.new_sasl_client is not None
+    client = dialogue.settings.security.new_sasl_client()
+
+    def refused(problem: str) -> AuthenticationRefused:
+        return AuthenticationRefused(dialogue.address, problem)
+
+    payload = yield from dialogue.ask("sasl", SaslHandshakeRequest(mechanism=client.mechanism), 1)
+    offer = dialogue.decode("sasl", SaslHandshakeResponse, payload, 1)
+    if offer.error_code != Error.NONE:
+        raise refused(f"mechanism {client.mechanism} is not among the broker's: {', '.join(offer.mechanisms)}")
+    version = ranges.version_for(ApiKey.SASL_AUTHENTICATE, _SASL_AUTHENTICATE_MAX_VERSION)
+    message: bytes | None = client.first_message()
+    while message is not None:
+        request = SaslAuthenticateRequest(auth_bytes=message)
+        payload = yield from dialogue.ask("sasl", request, version)
+        answer = dialogue.decode("sasl", SaslAuthenticateResponse, payload, version)
+        if answer.error_code != Error.NONE:
+            raise refused(answer.error_message or f"error {answer.error_code}")
+        try:
+            message = client.next_message(bytes(answer.auth_bytes))
+        except ValueError as error:
+            raise refused(f"the broker could not prove that it knows the password: {error}") from error

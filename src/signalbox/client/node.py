@@ -1,0 +1,83 @@
+"""Nouns of outbound connections: where a node is, who it should be, what a connection to it is for.
+
+KIP-1242: an identity is the pair (cluster id, node id), never half of it. Seeds have no identity; their connections
+are keyed by negative ids. Connections are keyed by (node id, purpose) so that a coordinator's connection carries the
+coordinator's true node id and is dropped together with that node's others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from signalbox.common.endpoint import host_port
+
+
+class Address(NamedTuple):
+    """A host, not yet resolved, and a port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return host_port(self.host, self.port)
+
+
+class Identity(NamedTuple):
+    """Who a connection believes it leads to."""
+
+    cluster_id: str
+    node_id: int
+
+
+class Purpose(str, Enum):
+    """What a connection is for: requests that may block for long get a connection of their own."""
+
+    REQUESTS = "requests"
+    COORDINATOR = "coordinator"
+    FETCH = "fetch"
+    METADATA = "metadata"
+
+
+class ConnectionKey(NamedTuple):
+    node_id: int
+    purpose: Purpose
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A broker as Metadata names it. `node_id` is negative for a seed."""
+
+    node_id: int
+    address: Address
+    rack: str | None = None
+
+    @property
+    def is_seed(self) -> bool:
+        return self.node_id < 0
+
+
+def seed_node(index: int, address: Address) -> Node:
+    """The `index`-th bootstrap address as a node: -1, -2, …"""
+    return Node(-1 - index, address)
+
+
+def parse_bootstrap_servers(text: str) -> list[Address]:
+    """`host:port,host:port` with IPv6 literals in brackets; ValueError names the entry that is wrong."""
+    found: list[Address] = []
+    for entry in (piece.strip() for piece in text.split(",")):
+        if not entry:
+            continue
+        host, colon, port = entry.rpartition(":")
+        bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+        if not colon or not bare or not port.isdecimal() or not 0 < int(port) < 65_536:
+            raise ValueError(f"{entry!r} is not host:port")
+        if ":" in bare and bare == host:
+            raise ValueError(f"{entry!r}: an IPv6 address needs brackets, as in [::1]:9092")
+        address = Address(bare, int(port))
+        if address not in found:
+            found.append(address)
+    if not found:
+        raise ValueError("bootstrap.servers names no server")
+    return found

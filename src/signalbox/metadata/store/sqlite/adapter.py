@@ -1,0 +1,336 @@
+"""The metadata store port over a SQLite file: sessions, commits and watches put together from this folder's pieces.
+
+Everything but `_on_worker...` runs on the event loop. A tick every 250 ms stamps the heartbeat, looks for ended
+sessions and is the backstop for rings that were lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from signalbox.common.clock import Clock, SystemClock
+from signalbox.metadata.store.port import (
+    Entry,
+    Fence,
+    Operation,
+    Outcome,
+    SessionLost,
+    StoreError,
+    StoreUnavailable,
+    parent_of,
+    refuse_bad_operations,
+)
+from signalbox.metadata.store.sqlite.database import Database, StepRefused, WriterBusy
+from signalbox.metadata.store.sqlite.doorbell import EVERYTHING, Doorbell
+from signalbox.metadata.store.sqlite.peers import Peers
+from signalbox.metadata.store.sqlite.session_file import SessionFile
+from signalbox.metadata.store.sqlite.steps import Step, begin, join, leave, refusal, step_of
+from signalbox.metadata.store.sqlite.watches import Watches
+from signalbox.metadata.store.sqlite.worker import Worker
+from signalbox.metadata.store.sqlite.write_lock import end_stopped_holder
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+TICK_S = 0.25
+_SESSIONS = "sessions"  # rung (it is not a path) when a session was added or ended
+_EXTRA_WAIT_S = 5.0  # on top of the session timeout: how long a commit waits for a write lock held by another
+
+
+class SqliteMetadataStore:
+    """One participant's door to the file at `path`. `MetadataStore` says what each method does."""
+
+    def __init__(self, path: Path | str, session_timeout_ms: int = 6_000, clock: Clock | None = None) -> None:
+        self._path = Path(path)
+        self._session_timeout_ms = session_timeout_ms
+        self._clock = clock or SystemClock()
+        self._pieces: _Pieces | None = None
+        self._closed = False
+        self._session_id = 0
+        self._lost = False
+        self._session_file: SessionFile | None = None
+        self._lost_callbacks: list[Callable[[], None]] = []
+        self._watches = Watches()
+        self._last_data_version = -1
+        self._tick_running = False
+        self._burials: asyncio.Task[None] | None = None
+
+    @property
+    def session_id(self) -> int:
+        """The open session, 0 without one."""
+        return self._session_id
+
+    # The port
+
+    async def open_session(self) -> int:
+        pieces = self._started()
+        sessions = await self._ask(lambda: pieces.database().sessions())
+        pieces.peers.update(sessions, self._session_id)
+        ended = pieces.peers.find_ended()
+        if self._session_id:
+            ended.append(self._session_id)
+        file = SessionFile(pieces.folder, self._session_timeout_ms)
+        steps = [begin(0), *(leave(session_id) for session_id in ended), join(file.name)]
+        try:
+            outcomes = await self._run(steps)
+        except BaseException:
+            file.close()
+            raise
+        pieces.peers.buried(ended)
+        if self._session_file is not None:
+            self._session_file.close()
+        self._session_file, self._lost = file, False
+        self._session_id = next(outcome.creation_id for outcome in outcomes if outcome.path == file.name)
+        return self._session_id
+
+    def on_session_lost(self, callback: Callable[[], None]) -> None:
+        self._lost_callbacks.append(callback)
+
+    async def read(self, path: str) -> Entry | None:
+        pieces = self._started()
+        return await self._ask(lambda: pieces.database().read(path))
+
+    async def children(self, path: str) -> list[str]:
+        pieces = self._started()
+        return await self._ask(lambda: pieces.database().children(path))
+
+    async def read_tree(self, path: str) -> dict[str, Entry]:
+        pieces = self._started()
+        return await self._ask(lambda: pieces.database().read_tree(path))
+
+    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
+        refuse_bad_operations(operations)
+        pieces = self._started()
+        if self._lost:
+            raise SessionLost("the session has ended")
+        session_id, now_ms = self._session_id, self._clock.now_ms()
+        steps = [begin(session_id, fence), *(step_of(operation, session_id, now_ms) for operation in operations)]
+        try:
+            return await self._run(steps)
+        except StepRefused as refused:
+            paths = {path for operation in operations for path in (operation.path, parent_of(operation.path))}
+            seen = await self._ask(lambda: pieces.database().fingerprints(paths))
+            error = refusal(refused.reason, operations, fence, {path: print_[1] for path, print_ in seen.items()})
+            if isinstance(error, SessionLost):
+                self._session_is_lost(session_id)
+            raise error from None
+
+    def watch(self, path: str, callback: Callable[[], None]) -> Callable[[], None]:
+        pieces = self._started()
+        if self._watches.add(path, callback):
+            # The first look goes into the worker's queue before any read its owner asks for from now on.
+            self._look({path}, pieces)
+        return lambda: self._watches.remove(path, callback)
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        if self._pieces is not None and self._session_id and not self._lost:
+            try:
+                await self._run([begin(0), leave(self._session_id)])
+            except (StoreError, StepRefused) as error:
+                log.warning("session %d could not be closed and will expire: %s", self._session_id, error)
+        if self._session_file is not None:
+            self._session_file.close()
+        if self._pieces is not None:
+            await self._pieces.close()
+        self._closed, self._session_id = True, 0
+
+    def abandon(self) -> None:
+        """Be gone as a killed process is: the lock is freed, nothing is said, nothing is heard any more."""
+        self._closed = True
+        if self._session_file is not None:
+            self._session_file.abandon()
+        if self._pieces is not None:
+            self._pieces.abandon()
+
+    # Commits
+
+    async def _run(self, steps: Sequence[Step]) -> list[Outcome]:
+        """Run the steps, tell the others, look at what we watch ourselves."""
+        pieces = self._started()
+        deadline = time.monotonic() + self._session_timeout_ms / 1000 + _EXTRA_WAIT_S
+        while True:
+            try:
+                outcomes = await self._ask(lambda: self._on_worker_commit(pieces, steps))
+                break
+            except WriterBusy:
+                if time.monotonic() > deadline:
+                    raise StoreUnavailable(f"{self._path}: another process holds its write lock") from None
+                end_stopped_holder(self._path, pieces.peers.stamps(), time.monotonic_ns())
+        self._look(_touched(steps, outcomes), pieces)
+        return outcomes
+
+    def _on_worker_commit(self, pieces: _Pieces, steps: Sequence[Step]) -> list[Outcome]:
+        # The bell is rung here, not on the loop: the others hear sooner, and a cancelled caller cannot swallow it.
+        outcomes = pieces.database().run_steps(steps)
+        pieces.doorbell.ring(_touched(steps, outcomes))
+        return outcomes
+
+    # Watching
+
+    def _heard(self) -> None:
+        pieces = self._pieces
+        if pieces is None or self._closed:
+            return
+        rung = pieces.doorbell.heard()
+        self._look(self._watches.paths() if EVERYTHING in rung else rung, pieces)
+        if rung & {_SESSIONS, EVERYTHING}:
+            self._ask(lambda: pieces.database().sessions()).add_done_callback(self._sessions_listed)
+
+    def _look(self, paths: Iterable[str], pieces: _Pieces) -> None:
+        """Compare the watched ones of `paths` with what was last seen, and fire."""
+        watched = self._watches.take_for_look(paths)
+        if watched and not self._closed:
+            self._ask(lambda: pieces.database().fingerprints(watched)).add_done_callback(self._looked)
+
+    def _looked(self, answer: asyncio.Future[dict[str, tuple[int | None, int | None, int | None]]]) -> None:
+        if not self._closed and not answer.cancelled() and answer.exception() is None:
+            self._watches.compare(answer.result())
+
+    def _tick(self) -> None:
+        pieces = self._pieces
+        if pieces is None or self._closed:
+            return
+        pieces.next_tick = asyncio.get_running_loop().call_later(TICK_S, self._tick)
+        if self._session_file is not None and not self._lost:
+            self._session_file.beat()
+        self._bury_the_dead()
+        if not self._tick_running:
+            self._tick_running = True
+            self._ask(lambda: self._on_worker_tick(pieces)).add_done_callback(self._ticked)
+
+    def _on_worker_tick(self, pieces: _Pieces) -> dict[int, str] | None:
+        """All sessions if anybody else has committed since the last tick."""
+        version = pieces.database().data_version()
+        if version == self._last_data_version:
+            return None
+        self._last_data_version = version
+        return pieces.database().sessions()
+
+    def _ticked(self, answer: asyncio.Future[dict[int, str] | None]) -> None:
+        self._tick_running = False
+        pieces = self._pieces
+        if pieces is None or answer.cancelled() or answer.exception() is not None or answer.result() is None:
+            return
+        self._sessions_listed(answer)
+        self._look(self._watches.paths(), pieces)
+
+    # Sessions
+
+    def _sessions_listed(self, answer: asyncio.Future[dict[int, str]] | asyncio.Future[dict[int, str] | None]) -> None:
+        if self._closed or self._pieces is None or answer.cancelled() or answer.exception() is not None:
+            return
+        sessions = answer.result() or {}
+        if self._session_id and self._session_id not in sessions:
+            self._session_is_lost(self._session_id)
+        self._pieces.peers.update(sessions, self._session_id)
+
+    def _session_is_lost(self, session_id: int) -> None:
+        if not session_id or session_id != self._session_id or self._lost:
+            return
+        log.warning("session %d has ended: this process was silent for longer than the timeout", session_id)
+        self._lost = True
+        if self._session_file is not None:
+            self._session_file.close()
+            self._session_file = None
+        loop = asyncio.get_running_loop()
+        for callback in self._lost_callbacks:
+            loop.call_soon(callback)
+
+    def _bury_the_dead(self) -> None:
+        pieces = self._pieces
+        if pieces is None or self._closed or (self._burials is not None and not self._burials.done()):
+            return
+        if ended := pieces.peers.find_ended():
+            self._burials = asyncio.get_running_loop().create_task(self._bury(ended))
+
+    async def _bury(self, ended: list[int]) -> None:
+        pieces = self._started()
+        log.info("ending the sessions %s: their owners are gone or silent", ended)
+        try:
+            await self._run([begin(0), *(leave(session_id) for session_id in ended)])
+        except (StoreError, StepRefused) as error:
+            log.warning("could not end the sessions %s yet: %s", ended, error)
+            return
+        pieces.peers.buried(ended)
+
+    # The pieces
+
+    def _ask(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        return self._started().worker.submit(work)
+
+    def _started(self) -> _Pieces:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        if self._pieces is None:
+            self._pieces = _Pieces(self._path, self._bury_the_dead)
+            loop = asyncio.get_running_loop()
+            loop.add_reader(self._pieces.doorbell.fileno(), self._heard)
+            self._pieces.next_tick = loop.call_later(TICK_S, self._tick)
+        return self._pieces
+
+
+class _Pieces:
+    """What an open store consists of: the folder beside the file, the thread, the bell, the peers."""
+
+    def __init__(self, path: Path, on_death: Callable[[], None]) -> None:
+        self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.folder = path.with_name(path.name + "-peers")
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self.worker = Worker(f"sqlite {path.name}")
+        self.doorbell = Doorbell(self.folder)
+        self.peers = Peers(self.folder, on_death)
+        self.next_tick: asyncio.TimerHandle | None = None
+        self._database: Database | None = None
+
+    def database(self) -> Database:
+        """On the worker thread: the open database, opened on first use."""
+        if self._database is None:
+            self._database = Database(self._path)
+        return self._database
+
+    async def close(self) -> None:
+        """Finish what is queued, then let everything go."""
+        self._deaf()
+        closed = self.worker.submit(self._on_worker_close)
+        self.worker.stop()
+        await closed
+        self.doorbell.close()
+
+    def abandon(self) -> None:
+        """Let everything go as a killed process does, leaving files and sockets' names behind."""
+        self._deaf()
+        self.worker.stop(last=self._on_worker_abandon)
+
+    def _deaf(self) -> None:
+        if self.next_tick is not None:
+            self.next_tick.cancel()
+        asyncio.get_running_loop().remove_reader(self.doorbell.fileno())
+        self.peers.close()
+
+    def _on_worker_close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+
+    def _on_worker_abandon(self) -> None:
+        self._on_worker_close()
+        self.doorbell.abandon()
+
+
+def _touched(steps: Sequence[Step], outcomes: Iterable[Outcome]) -> set[str]:
+    """Paths to ring for: every entry of the outcomes and its parent, and the mark for the list of sessions."""
+    paths: set[str] = set()
+    for outcome in outcomes:
+        if outcome.path.startswith("/"):
+            paths |= {outcome.path, parent_of(outcome.path)}
+    if any(step[0] in ("join", "leave") for step in steps):
+        paths.add(_SESSIONS)
+    return paths

@@ -1,0 +1,209 @@
+"""The SQLite file itself: made whole or not at all, checked when opened, spoken to in single statements.
+
+Runs on the worker thread only. A file that is torn, foreign or of another version is refused with the reason and is
+never replaced: a cluster that silently starts with empty metadata has lost everything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import uuid
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from signalbox.metadata.store.port import ROOT, Entry, Outcome, StoreDamaged, StoreUnavailable
+
+APPLICATION_ID = 0x5349474C  # "SIGL": how our files are told from other SQLite files
+SCHEMA_VERSION = 1
+BUSY_WAIT_S = 0.25  # how long SQLite waits for another writer before we look who it is
+
+_HERE = Path(__file__).parent
+_RUN_STEPS = """
+INSERT INTO step (number, kind, path, parent, data, expected_version, of_session, numbered, session_id, now_ms)
+SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+       json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]'),
+       json_extract(value, '$[6]'), json_extract(value, '$[7]'), json_extract(value, '$[8]')
+FROM json_each(?)
+"""
+_FINGERPRINTS = """
+SELECT watched.value, entry.creation_id, entry.version, entry.child_version
+FROM json_each(?) AS watched LEFT JOIN entry ON entry.path = watched.value
+"""
+_ENTRY = "SELECT path, data, version, creation_id, created_ms, session_id FROM entry "
+
+Fingerprint = tuple[int | None, int | None, int | None]
+
+
+class StepRefused(Exception):
+    """A condition of a commit did not hold; `reason` is the word the trigger raised."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class WriterBusy(Exception):
+    """Another process holds the write lock for longer than `BUSY_WAIT_S`."""
+
+
+class Database:
+    """One open connection. Every method is one statement (or one read transaction)."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        _refuse_suspicious(path)
+        if not path.exists():
+            _make(path)
+        try:
+            self._connection = _connect(path)
+            _refuse_foreign(path, self._connection)
+            self._connection.executescript(
+                "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;"
+            )
+            self._connection.executescript((_HERE / "steps.sql").read_text())
+        except sqlite3.DatabaseError as error:
+            raise _translated(path, error) from error
+
+    def run_steps(self, steps: Sequence[Sequence[object]]) -> list[Outcome]:
+        """Run the steps of one commit. StepRefused, WriterBusy, StoreUnavailable."""
+        try:
+            self._connection.execute(_RUN_STEPS, (json.dumps(steps, ensure_ascii=False),))
+            rows = self._connection.execute(
+                "SELECT path, version, creation_id FROM temp.outcome ORDER BY number"
+            ).fetchall()
+        except sqlite3.IntegrityError as error:
+            raise StepRefused(str(error)) from error
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error) or "busy" in str(error):
+                raise WriterBusy(str(error)) from error
+            raise _translated(self.path, error) from error
+        except sqlite3.DatabaseError as error:
+            raise _translated(self.path, error) from error
+        return [Outcome(*row) for row in rows]
+
+    def read(self, path: str) -> Entry | None:
+        """One entry."""
+        return self._entries("WHERE path = ?", (path,)).get(path)
+
+    def children(self, path: str) -> list[str]:
+        """Names below `path`, sorted."""
+        rows = self._query("SELECT path FROM entry WHERE parent = ? ORDER BY path", (path,))
+        return [str(row[0]).rpartition("/")[2] for row in rows]
+
+    def read_tree(self, path: str) -> dict[str, Entry]:
+        """`path` and everything below it; "0" is the character after "/"."""
+        if path == ROOT:
+            return self._entries("ORDER BY path", ())
+        return self._entries("WHERE path = ? OR (path > ? AND path < ?) ORDER BY path", (path, path + "/", path + "0"))
+
+    def fingerprints(self, paths: Iterable[str]) -> dict[str, Fingerprint]:
+        """What changes when an entry, or the set of its children, changes."""
+        rows = self._query(_FINGERPRINTS, (json.dumps(list(paths)),))
+        return {row[0]: (row[1], row[2], row[3]) for row in rows}
+
+    def sessions(self) -> dict[int, str]:
+        """File names of all sessions."""
+        return dict(self._query("SELECT session_id, file_name FROM session", ()))
+
+    def data_version(self) -> int:
+        """A number that changes when another connection has committed."""
+        return int(self._query("PRAGMA data_version", ())[0][0])
+
+    def close(self) -> None:
+        """Close the connection; the last one of all processes folds the write-ahead log into the file."""
+        self._connection.close()
+
+    def _entries(self, condition: str, values: tuple[str, ...]) -> dict[str, Entry]:
+        return {
+            path: Entry(None if data is None else data.encode(), version, creation_id, created_ms, session_id)
+            for path, data, version, creation_id, created_ms, session_id in self._query(_ENTRY + condition, values)
+        }
+
+    def _query(self, statement: str, values: tuple[str, ...]) -> list[tuple[object, ...]]:
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise _translated(self.path, error) from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    address = f"file:{quote(str(path.absolute()))}?mode=rw"
+    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=BUSY_WAIT_S)
+
+
+def _refuse_suspicious(path: Path) -> None:
+    """What SQLite would quietly take for a new, empty database is a loss to us."""
+    log = Path(f"{path}-wal")
+    if not path.exists():
+        if log.exists() and log.stat().st_size:
+            raise StoreDamaged(
+                f"{path} is missing but its write-ahead log {log.name} is there: the file was moved or deleted. Put "
+                "it back (or restore a backup); to start an empty cluster, remove the log too"
+            )
+        return
+    if path.is_dir():
+        raise StoreDamaged(f"{path} is a folder: the store is one file")
+    with path.open("rb") as file:
+        head = file.read(16)
+    if head != b"SQLite format 3\0":
+        what = "empty" if not head else "not a SQLite file"
+        raise StoreDamaged(
+            f"{path} is {what}: it was torn, or belongs to something else. It is left as it is; restore a backup, or "
+            "name another file to start an empty cluster"
+        )
+
+
+def _refuse_foreign(path: Path, connection: sqlite3.Connection) -> None:
+    application_id = connection.execute("PRAGMA application_id").fetchone()[0]
+    if application_id != APPLICATION_ID:
+        raise StoreDamaged(f"{path} is a SQLite file, but not a metadata store: name another file")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != SCHEMA_VERSION:
+        raise StoreDamaged(
+            f"{path} has layout version {version}, this program reads {SCHEMA_VERSION}: use the version that wrote it"
+        )
+    verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if verdict != "ok":
+        raise StoreDamaged(f"{path} is torn ({verdict}): restore a backup")
+
+
+def _make(path: Path) -> None:
+    """Build the file aside and link it into place, so that nobody ever sees half of it; a second maker loses."""
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    connection = sqlite3.connect(draft, isolation_level=None)
+    try:
+        connection.executescript(
+            f"PRAGMA synchronous = OFF; PRAGMA application_id = {APPLICATION_ID};"
+            f"PRAGMA user_version = {SCHEMA_VERSION}; BEGIN;"
+            + (_HERE / "schema.sql").read_text()
+            + "COMMIT; PRAGMA journal_mode = WAL;"
+        )
+    finally:
+        connection.close()
+    try:
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+            _fsync_folder(path.parent)
+    finally:
+        draft.unlink()
+
+
+def _fsync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _translated(path: Path, error: sqlite3.DatabaseError) -> StoreDamaged | StoreUnavailable:
+    text = str(error)
+    if "malformed" in text or "not a database" in text:
+        return StoreDamaged(f"{path} is torn ({text}): restore a backup")
+    return StoreUnavailable(f"{path}: {text}")

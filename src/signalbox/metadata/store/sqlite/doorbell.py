@@ -1,0 +1,79 @@
+"""How participants tell each other of a commit: a datagram socket each, in a folder beside the file.
+
+A ring carries the paths that changed, so that who watches none of them need not look; too many paths become one
+`*`. Rings can be lost (a full queue, a bell just being hung up): the look at `PRAGMA data_version` every 250 ms
+is the backstop. Sockets are addressed through the folder's descriptor, since a socket's path has 108 bytes only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+PREFIX = "bell-"
+EVERYTHING = "*"
+_MAX_RING_BYTES = 16_384
+_GONE = (errno.ECONNREFUSED, errno.ENOENT, errno.ENOTSOCK)
+
+
+class Doorbell:
+    """One participant's bell (`fileno` to wait on, `heard` to read) and its hand on the others' (`ring`)."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._name = f"{PREFIX}{uuid.uuid4().hex}"
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self._socket.bind(self._address(self._name))
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def heard(self) -> set[str]:
+        """Paths of all rings since the last call; may hold `EVERYTHING`."""
+        paths: set[str] = set()
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                paths.update(self._socket.recv(_MAX_RING_BYTES + 1).decode().split("\n"))
+        return paths
+
+    def ring(self, paths: Iterable[str]) -> None:
+        """Tell every other participant that `paths` changed. Never waits."""
+        message = "\n".join(paths).encode()
+        if len(message) > _MAX_RING_BYTES:
+            message = EVERYTHING.encode()
+        for name in os.listdir(self._folder_fd):
+            if name.startswith(PREFIX) and name != self._name:
+                self._ring_one(name, message)
+
+    def close(self) -> None:
+        """Hang the bell up."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._name, dir_fd=self._folder_fd)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of the sockets and leave the name behind, as a killed process does."""
+        self._socket.close()
+        if self._folder_fd >= 0:
+            os.close(self._folder_fd)
+            self._folder_fd = -1
+
+    def _ring_one(self, name: str, message: bytes) -> None:
+        try:
+            self._socket.sendto(message, self._address(name))
+        except BlockingIOError:
+            return  # its queue is full: it has rings to hear already, and the backstop
+        except OSError as error:
+            if error.errno not in _GONE:
+                raise
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=self._folder_fd)
+
+    def _address(self, name: str) -> str:
+        return f"/proc/self/fd/{self._folder_fd}/{name}"

@@ -1,0 +1,87 @@
+-- A commit is ONE statement: an INSERT of its steps, in order, into the view `step`, whose triggers do the work.
+-- So a transaction lasts as long as one call into SQLite, with no Python (and no wait for its lock) inside it, and
+-- it is all or nothing: RAISE(ABORT) takes the whole statement back. The word it raises names the refusal.
+-- Everything here is temporary and belongs to one connection; only `entry`, `session` and `ledger` are in the file.
+CREATE TEMP TABLE outcome (
+    number INTEGER PRIMARY KEY,
+    path TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    creation_id INTEGER NOT NULL
+);
+CREATE TEMP VIEW step AS
+SELECT 0 AS number, '' AS kind, '' AS path, '' AS parent, NULL AS data, NULL AS expected_version,
+       0 AS of_session, 0 AS numbered, 0 AS session_id, 0 AS now_ms
+WHERE 0;
+
+-- First step of a commit: the writer still has its session, and nobody has moved the fence (`path`, if any).
+CREATE TEMP TRIGGER step_begin INSTEAD OF INSERT ON step WHEN NEW.kind = 'begin' BEGIN
+    DELETE FROM outcome;
+    SELECT RAISE(ABORT, 'session_lost')
+    WHERE NEW.session_id <> 0 AND NOT EXISTS (SELECT 1 FROM session WHERE session_id = NEW.session_id);
+    SELECT RAISE(ABORT, 'fenced')
+    WHERE NEW.path IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM entry WHERE path = NEW.path AND version = NEW.expected_version);
+    UPDATE ledger SET commit_id = commit_id + 1;
+END;
+
+CREATE TEMP TRIGGER step_create INSTEAD OF INSERT ON step WHEN NEW.kind = 'create' BEGIN
+    SELECT RAISE(ABORT, 'parent_missing') WHERE NOT EXISTS (SELECT 1 FROM entry WHERE path = NEW.parent);
+    SELECT RAISE(ABORT, 'parent_of_session')
+    WHERE EXISTS (SELECT 1 FROM entry WHERE path = NEW.parent AND session_id <> 0);
+    SELECT RAISE(ABORT, 'session_lost') WHERE NEW.of_session AND NEW.session_id = 0;
+    INSERT INTO outcome
+    SELECT NEW.number,
+           CASE WHEN NEW.numbered THEN NEW.path || printf('%010d', entry.next_number) ELSE NEW.path END,
+           0,
+           ledger.commit_id
+    FROM entry, ledger WHERE entry.path = NEW.parent;
+    SELECT RAISE(ABORT, 'key_exists')
+    WHERE EXISTS (SELECT 1 FROM outcome JOIN entry ON entry.path = outcome.path WHERE outcome.number = NEW.number);
+    INSERT INTO entry
+    SELECT outcome.path, NEW.parent, NEW.data, 0, 0, 0, outcome.creation_id, NEW.now_ms,
+           CASE WHEN NEW.of_session THEN NEW.session_id ELSE 0 END
+    FROM outcome WHERE outcome.number = NEW.number;
+    UPDATE entry SET child_version = child_version + 1, next_number = next_number + NEW.numbered
+    WHERE path = NEW.parent;
+END;
+
+CREATE TEMP TRIGGER step_write INSTEAD OF INSERT ON step WHEN NEW.kind = 'write' BEGIN
+    SELECT RAISE(ABORT, 'key_missing') WHERE NOT EXISTS (SELECT 1 FROM entry WHERE path = NEW.path);
+    SELECT RAISE(ABORT, 'version_conflict')
+    WHERE EXISTS (SELECT 1 FROM entry WHERE path = NEW.path AND version <> NEW.expected_version);
+    UPDATE entry SET data = NEW.data, version = version + 1 WHERE path = NEW.path;
+    INSERT INTO outcome SELECT NEW.number, path, version, creation_id FROM entry WHERE path = NEW.path;
+END;
+
+CREATE TEMP TRIGGER step_delete INSTEAD OF INSERT ON step WHEN NEW.kind = 'delete' BEGIN
+    SELECT RAISE(ABORT, 'key_missing') WHERE NOT EXISTS (SELECT 1 FROM entry WHERE path = NEW.path);
+    SELECT RAISE(ABORT, 'version_conflict')
+    WHERE EXISTS (SELECT 1 FROM entry WHERE path = NEW.path AND version <> NEW.expected_version);
+    SELECT RAISE(ABORT, 'key_has_children') WHERE EXISTS (SELECT 1 FROM entry WHERE parent = NEW.path);
+    INSERT INTO outcome SELECT NEW.number, path, version, creation_id FROM entry WHERE path = NEW.path;
+    DELETE FROM entry WHERE path = NEW.path;
+    UPDATE entry SET child_version = child_version + 1 WHERE path = NEW.parent;
+END;
+
+CREATE TEMP TRIGGER step_check INSTEAD OF INSERT ON step WHEN NEW.kind = 'check' BEGIN
+    SELECT RAISE(ABORT, 'key_missing') WHERE NOT EXISTS (SELECT 1 FROM entry WHERE path = NEW.path);
+    SELECT RAISE(ABORT, 'version_conflict')
+    WHERE EXISTS (SELECT 1 FROM entry WHERE path = NEW.path AND version <> NEW.expected_version);
+    INSERT INTO outcome SELECT NEW.number, path, version, creation_id FROM entry WHERE path = NEW.path;
+END;
+
+-- A new session; `path` is its file's name. The outcome's creation_id is the session id.
+CREATE TEMP TRIGGER step_join INSTEAD OF INSERT ON step WHEN NEW.kind = 'join' BEGIN
+    INSERT INTO session (file_name) VALUES (NEW.path);
+    INSERT INTO outcome SELECT NEW.number, file_name, 0, session_id FROM session WHERE file_name = NEW.path;
+END;
+
+-- A session (`expected_version` is its id) ends: its entries go. The outcomes are the entries.
+CREATE TEMP TRIGGER step_leave INSTEAD OF INSERT ON step WHEN NEW.kind = 'leave' BEGIN
+    INSERT INTO outcome (path, version, creation_id)
+    SELECT path, version, creation_id FROM entry WHERE session_id = NEW.expected_version AND session_id <> 0;
+    UPDATE entry SET child_version = child_version + 1
+    WHERE path IN (SELECT parent FROM entry WHERE session_id = NEW.expected_version AND session_id <> 0);
+    DELETE FROM entry WHERE session_id = NEW.expected_version AND session_id <> 0;
+    DELETE FROM session WHERE session_id = NEW.expected_version;
+END;

@@ -1,0 +1,188 @@
+"""Kafka's error codes: number, name, whether trying again may help, and what it means in a sentence.
+
+A retriable code is one whose Java exception is a RetriableException: clients repeat the request after a
+refresh of metadata or a pause. The numbers are the protocol's; 97 and 129 are the two that routing is about
+(an envelope whose principal cannot be read; a connection that leads to the wrong node: KIP-590, KIP-1242).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+RETRIABLE = True
+FINAL = False
+
+
+class Error(IntEnum):
+    """One row per code. An `Error` is an int: it goes into `error_code` fields as it is."""
+
+    retriable: bool
+    message: str
+
+    def __new__(cls, code: int, retriable: bool, message: str) -> Error:
+        error = int.__new__(cls, code)
+        error._value_ = code
+        error.retriable = retriable
+        error.message = message
+        return error
+
+    UNKNOWN_SERVER_ERROR = -1, FINAL, "The broker failed in a way that has no code of its own."
+    NONE = 0, FINAL, "No error."
+    OFFSET_OUT_OF_RANGE = 1, FINAL, "The offset is outside of what the log holds."
+    CORRUPT_MESSAGE = 2, RETRIABLE, "The record batch is damaged: its checksum or its form is wrong."
+    UNKNOWN_TOPIC_OR_PARTITION = 3, RETRIABLE, "This broker does not host this topic partition."
+    INVALID_FETCH_SIZE = 4, FINAL, "The fetch size is not a positive number."
+    LEADER_NOT_AVAILABLE = 5, RETRIABLE, "An election is under way: the partition has no leader now."
+    NOT_LEADER_OR_FOLLOWER = 6, RETRIABLE, "This broker is not the replica that was asked for."
+    REQUEST_TIMED_OUT = 7, RETRIABLE, "The request was not finished within its time."
+    BROKER_NOT_AVAILABLE = 8, FINAL, "The broker is not there."
+    REPLICA_NOT_AVAILABLE = 9, RETRIABLE, "The replica is not there."
+    MESSAGE_TOO_LARGE = 10, FINAL, "The record batch is larger than this topic takes."
+    STALE_CONTROLLER_EPOCH = 11, FINAL, "The controller that sent this has been replaced."
+    OFFSET_METADATA_TOO_LARGE = 12, FINAL, "The metadata string of the committed offset is too long."
+    NETWORK_EXCEPTION = 13, RETRIABLE, "The connection broke before the answer came."
+    COORDINATOR_LOAD_IN_PROGRESS = 14, RETRIABLE, "The coordinator is still reading its log."
+    COORDINATOR_NOT_AVAILABLE = 15, RETRIABLE, "There is no coordinator now."
+    NOT_COORDINATOR = 16, RETRIABLE, "This broker is not the coordinator of this group or transaction."
+    INVALID_TOPIC_EXCEPTION = 17, FINAL, "The topic name is not allowed, or the topic may not be used like this."
+    RECORD_LIST_TOO_LARGE = 18, FINAL, "The batch is larger than a log segment."
+    NOT_ENOUGH_REPLICAS = 19, RETRIABLE, "Fewer replicas are in sync than min.insync.replicas asks for."
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND = (
+        20,
+        RETRIABLE,
+        "Appended, but to fewer in-sync replicas than min.insync.replicas asks for.",
+    )
+    INVALID_REQUIRED_ACKS = 21, FINAL, "acks must be 0, 1 or -1."
+    ILLEGAL_GENERATION = 22, FINAL, "The generation is not the group's current one."
+    INCONSISTENT_GROUP_PROTOCOL = 23, FINAL, "The member shares no protocol with the rest of the group."
+    INVALID_GROUP_ID = 24, FINAL, "The group id is empty or not allowed."
+    UNKNOWN_MEMBER_ID = 25, FINAL, "The group knows no such member."
+    INVALID_SESSION_TIMEOUT = 26, FINAL, "The session timeout is outside of what the broker allows."
+    REBALANCE_IN_PROGRESS = 27, FINAL, "The group rebalances: join again."
+    INVALID_COMMIT_OFFSET_SIZE = 28, FINAL, "The committed offset's record is too large."
+    TOPIC_AUTHORIZATION_FAILED = 29, FINAL, "Not allowed on this topic."
+    GROUP_AUTHORIZATION_FAILED = 30, FINAL, "Not allowed on this group."
+    CLUSTER_AUTHORIZATION_FAILED = 31, FINAL, "Not allowed on the cluster."
+    INVALID_TIMESTAMP = 32, FINAL, "The record's timestamp is out of the allowed range."
+    UNSUPPORTED_SASL_MECHANISM = 33, FINAL, "The broker does not have this SASL mechanism switched on."
+    ILLEGAL_SASL_STATE = 34, FINAL, "This request does not belong at this point of the SASL exchange."
+    UNSUPPORTED_VERSION = 35, FINAL, "The broker does not speak this version of the API."
+    TOPIC_ALREADY_EXISTS = 36, FINAL, "A topic of this name exists."
+    INVALID_PARTITIONS = 37, FINAL, "The number of partitions is below 1, or not allowed here."
+    INVALID_REPLICATION_FACTOR = 38, FINAL, "The replication factor is below 1 or above the number of live brokers."
+    INVALID_REPLICA_ASSIGNMENT = 39, FINAL, "The replica assignment is inconsistent or names unknown brokers."
+    INVALID_CONFIG = 40, FINAL, "A configuration value is wrong."
+    NOT_CONTROLLER = 41, RETRIABLE, "This broker is not the active controller."
+    INVALID_REQUEST = 42, FINAL, "The request contradicts itself or asks for what is not possible."
+    UNSUPPORTED_FOR_MESSAGE_FORMAT = 43, FINAL, "The log's message format cannot do this."
+    POLICY_VIOLATION = 44, FINAL, "A policy of the cluster refuses this."
+    OUT_OF_ORDER_SEQUENCE_NUMBER = 45, FINAL, "The producer's sequence number does not follow on the last one."
+    DUPLICATE_SEQUENCE_NUMBER = 46, FINAL, "The producer's sequence number was seen before and its batch is gone."
+    INVALID_PRODUCER_EPOCH = 47, FINAL, "The producer used an old epoch."
+    INVALID_TXN_STATE = 48, FINAL, "The transaction cannot do this in its present state."
+    INVALID_PRODUCER_ID_MAPPING = 49, FINAL, "This producer id does not belong to this transactional id."
+    INVALID_TRANSACTION_TIMEOUT = 50, FINAL, "The transaction timeout is above what the broker allows."
+    CONCURRENT_TRANSACTIONS = 51, RETRIABLE, "The transaction is being completed: try again."
+    TRANSACTION_COORDINATOR_FENCED = 52, FINAL, "The transaction coordinator that sent this has been replaced."
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53, FINAL, "Not allowed on this transactional id."
+    SECURITY_DISABLED = 54, FINAL, "The security feature that this needs is off."
+    OPERATION_NOT_ATTEMPTED = 55, FINAL, "Not tried, because another part of the request failed first."
+    KAFKA_STORAGE_ERROR = 56, RETRIABLE, "The broker cannot use the disk that holds this partition."
+    LOG_DIR_NOT_FOUND = 57, FINAL, "The broker has no such log directory."
+    SASL_AUTHENTICATION_FAILED = 58, FINAL, "Authentication failed."
+    UNKNOWN_PRODUCER_ID = 59, FINAL, "The broker holds nothing of this producer id any more."
+    REASSIGNMENT_IN_PROGRESS = 60, FINAL, "The partition is being reassigned."
+    DELEGATION_TOKEN_AUTH_DISABLED = 61, FINAL, "Delegation tokens are off."
+    DELEGATION_TOKEN_NOT_FOUND = 62, FINAL, "There is no such delegation token."
+    DELEGATION_TOKEN_OWNER_MISMATCH = 63, FINAL, "The delegation token belongs to somebody else."
+    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = (
+        64,
+        FINAL,
+        "Delegation tokens are not handed out over this kind of connection.",
+    )
+    DELEGATION_TOKEN_AUTHORIZATION_FAILED = 65, FINAL, "Not allowed on this delegation token."
+    DELEGATION_TOKEN_EXPIRED = 66, FINAL, "The delegation token has expired."
+    INVALID_PRINCIPAL_TYPE = 67, FINAL, "The principal type is not supported."
+    NON_EMPTY_GROUP = 68, FINAL, "The group still has members."
+    GROUP_ID_NOT_FOUND = 69, FINAL, "There is no such group."
+    FETCH_SESSION_ID_NOT_FOUND = 70, RETRIABLE, "The broker holds no such fetch session."
+    INVALID_FETCH_SESSION_EPOCH = 71, RETRIABLE, "The fetch session's epoch is not the next one."
+    LISTENER_NOT_FOUND = 72, RETRIABLE, "The leader has no endpoint on the listener of this request."
+    TOPIC_DELETION_DISABLED = 73, FINAL, "Deleting topics is off."
+    FENCED_LEADER_EPOCH = 74, RETRIABLE, "The leader epoch is older than the broker's."
+    UNKNOWN_LEADER_EPOCH = 75, RETRIABLE, "The leader epoch is newer than the broker's."
+    UNSUPPORTED_COMPRESSION_TYPE = 76, FINAL, "The client's version cannot take this compression."
+    STALE_BROKER_EPOCH = 77, FINAL, "The broker that sent this has registered again since."
+    OFFSET_NOT_AVAILABLE = 78, RETRIABLE, "The leader cannot name this offset yet."
+    MEMBER_ID_REQUIRED = 79, FINAL, "Join again with the member id of this answer."
+    PREFERRED_LEADER_NOT_AVAILABLE = 80, RETRIABLE, "The preferred leader is not available."
+    GROUP_MAX_SIZE_REACHED = 81, FINAL, "The group has its full number of members."
+    FENCED_INSTANCE_ID = 82, FINAL, "Another member with this instance id has joined."
+    ELIGIBLE_LEADERS_NOT_AVAILABLE = 83, RETRIABLE, "No replica is eligible as leader."
+    ELECTION_NOT_NEEDED = 84, RETRIABLE, "The leader need not change."
+    NO_REASSIGNMENT_IN_PROGRESS = 85, FINAL, "The partition is not being reassigned."
+    GROUP_SUBSCRIBED_TO_TOPIC = 86, FINAL, "The group is subscribed to the topic."
+    INVALID_RECORD = 87, FINAL, "The record breaks a rule of the broker or the topic."
+    UNSTABLE_OFFSET_COMMIT = 88, RETRIABLE, "Offsets of an open transaction are not settled yet."
+    THROTTLING_QUOTA_EXCEEDED = 89, RETRIABLE, "The quota is used up: slow down."
+    PRODUCER_FENCED = 90, FINAL, "A newer producer with the same transactional id has taken over."
+    RESOURCE_NOT_FOUND = 91, FINAL, "There is no such resource."
+    DUPLICATE_RESOURCE = 92, FINAL, "The same resource was named twice, or exists."
+    UNACCEPTABLE_CREDENTIAL = 93, FINAL, "The credential does not meet the requirements."
+    INCONSISTENT_VOTER_SET = 94, FINAL, "The voter sets differ."
+    INVALID_UPDATE_VERSION = 95, FINAL, "The update's version is not the next one."
+    FEATURE_UPDATE_FAILED = 96, FINAL, "The feature could not be changed."
+    PRINCIPAL_DESERIALIZATION_FAILURE = 97, FINAL, "The principal in the envelope could not be read."
+    SNAPSHOT_NOT_FOUND = 98, FINAL, "There is no such snapshot."
+    POSITION_OUT_OF_RANGE = 99, FINAL, "The position is beyond the snapshot's end."
+    UNKNOWN_TOPIC_ID = 100, RETRIABLE, "This broker knows no topic of this id."
+    DUPLICATE_BROKER_REGISTRATION = 101, FINAL, "A live broker is registered under this id."
+    BROKER_ID_NOT_REGISTERED = 102, FINAL, "No broker is registered under this id."
+    INCONSISTENT_TOPIC_ID = 103, RETRIABLE, "The topic id in the log differs from the one in the request."
+    INCONSISTENT_CLUSTER_ID = 104, FINAL, "The cluster id differs from this cluster's."
+    TRANSACTIONAL_ID_NOT_FOUND = 105, FINAL, "There is no such transactional id."
+    FETCH_SESSION_TOPIC_ID_ERROR = 106, RETRIABLE, "The fetch session mixes topics with and without ids."
+    INELIGIBLE_REPLICA = 107, FINAL, "The new in-sync set names a replica that may not be in it."
+    NEW_LEADER_ELECTED = 108, FINAL, "The leader changed while the in-sync set was altered."
+    OFFSET_MOVED_TO_TIERED_STORAGE = 109, FINAL, "The offset has moved to tiered storage."
+    FENCED_MEMBER_EPOCH = 110, FINAL, "The member's epoch has been overtaken."
+    UNRELEASED_INSTANCE_ID = 111, FINAL, "Another live member holds this instance id."
+    UNSUPPORTED_ASSIGNOR = 112, FINAL, "The broker does not have this assignor."
+    STALE_MEMBER_EPOCH = 113, FINAL, "The member's epoch is older than the group's: heartbeat again."
+    MISMATCHED_ENDPOINT_TYPE = 114, FINAL, "The request went to the wrong kind of endpoint."
+    UNSUPPORTED_ENDPOINT_TYPE = 115, FINAL, "This kind of endpoint is not known."
+    UNKNOWN_CONTROLLER_ID = 116, FINAL, "The controller id is not known."
+    UNKNOWN_SUBSCRIPTION_ID = 117, FINAL, "The telemetry subscription is out of date."
+    TELEMETRY_TOO_LARGE = 118, FINAL, "The telemetry payload is too large."
+    INVALID_REGISTRATION = 119, FINAL, "The controller refuses the registration."
+    TRANSACTION_ABORTABLE = 120, FINAL, "The transaction must be aborted."
+    INVALID_RECORD_STATE = 121, FINAL, "The record is not in a state that allows this."
+    SHARE_SESSION_NOT_FOUND = 122, RETRIABLE, "There is no such share session."
+    INVALID_SHARE_SESSION_EPOCH = 123, RETRIABLE, "The share session's epoch is not the next one."
+    FENCED_STATE_EPOCH = 124, FINAL, "The share state's epoch has been overtaken."
+    INVALID_VOTER_KEY = 125, FINAL, "The voter key does not match."
+    DUPLICATE_VOTER = 126, FINAL, "This voter is in the set."
+    VOTER_NOT_FOUND = 127, FINAL, "This voter is not in the set."
+    INVALID_REGULAR_EXPRESSION = 128, FINAL, "The regular expression is not valid."
+    REBOOTSTRAP_REQUIRED = 129, FINAL, "This connection does not lead where the client believes: bootstrap again."
+    STREAMS_INVALID_TOPOLOGY = 130, FINAL, "The streams topology is not valid."
+    STREAMS_INVALID_TOPOLOGY_EPOCH = 131, FINAL, "The streams topology's epoch is not valid."
+    STREAMS_TOPOLOGY_FENCED = 132, FINAL, "The streams topology has been overtaken."
+    SHARE_SESSION_LIMIT_REACHED = 133, RETRIABLE, "The broker has its full number of share sessions."
+
+    @classmethod
+    def of(cls, code: int) -> Error:
+        """The row of a code from the wire; one we do not know is UNKNOWN_SERVER_ERROR."""
+        try:
+            return cls(code)  # type: ignore[call-arg]
+        except ValueError:
+            return cls.UNKNOWN_SERVER_ERROR
+
+
+class KafkaError(Exception):
+    """A refusal that has a code. `message` says what was refused here; by default the code's own sentence."""
+
+    def __init__(self, error: Error, message: str | None = None) -> None:
+        self.error = error
+        self.message = error.message if message is None else message
+        super().__init__(f"{error.name}: {self.message}")

@@ -1,0 +1,169 @@
+"""Turns a schema table into the classes that programs use.
+
+One class per message for all versions: slots, a keyword constructor that fills in Kafka's defaults, plain
+`==`. Structs inside a message are attributes of its class under Kafka's names. `decode` and `encode` go
+through functions compiled on first use (`codec`); a decoded object skips the constructor altogether.
+
+A field that the decoded version lacks holds its default. The default of a struct field is one shared, frozen
+instance: assign a new struct instead of changing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from typing import Any, TypeAlias
+
+from signalbox.protocol.codec import Codec
+from signalbox.protocol.schema import FieldSpec, MessageSpec, StructSpec, VersionRange
+from signalbox.protocol.schema_text import parse_message
+
+
+Buffer: TypeAlias = "bytes | bytearray | memoryview"
+Records: TypeAlias = "bytes | bytearray | memoryview | Sized"
+"""What a `records` field may hold: decoded = a memoryview slice; to encode = anything with a length."""
+
+
+class Struct:
+    """What all generated classes share. `_attributes` are the field names in schema order."""
+
+    __slots__ = ()
+    unknown_tags: dict[int, bytes] | None
+    _attributes: tuple[str, ...] = ()
+    _public: type
+    _spec: StructSpec
+    _defaults: dict[str, Any]
+
+    def __init__(self, **fields: Any) -> None:
+        """The constructor proper is written on the first call: most classes are only ever decoded."""
+        _compile_constructor(type(self)._public)
+        self.__init__(**fields)  # type: ignore[misc]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Struct) or other._public is not self._public:
+            return NotImplemented
+        if (self.unknown_tags or None) != (other.unknown_tags or None):
+            return False
+        return all(getattr(self, name) == getattr(other, name) for name in self._attributes)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        names = (*self._attributes, "unknown_tags") if self.unknown_tags else self._attributes
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"{self._public.__qualname__}({fields})"
+
+
+class Message(Struct):
+    """A whole message: it also knows its versions and how to be read and written."""
+
+    __slots__ = ()
+    schema: MessageSpec
+    api_key: int | None
+    min_version: int
+    max_version: int
+    flexible_versions: VersionRange
+    codec: Codec
+
+    @classmethod
+    def decode(cls, buffer: Buffer, version: int, offset: int = 0) -> Any:
+        """Read the message that fills `buffer` from `offset` to its end. Raises DecodeError."""
+        return cls.codec.decode(buffer, version, offset)
+
+    @classmethod
+    def decode_prefix(cls, buffer: Buffer, version: int, offset: int = 0) -> tuple[Any, int]:
+        """Read a message that may be followed by other bytes; also returns the offset behind it."""
+        return cls.codec.decode_prefix(buffer, version, offset)
+
+    def encode(self, version: int) -> bytes:
+        """All bytes joined. Raises EncodeError naming the field that this version cannot carry."""
+        return self.codec.encode(self, version)
+
+    def encode_chunks(self, version: int) -> list[Any]:
+        """As `encode`, but `records` values are chunks of their own, passed through untouched."""
+        return self.codec.encode_chunks(self, version)
+
+
+def message(module: str, text: str) -> Any:
+    """The class for one schema table; `module` is the `__name__` of the file that holds it."""
+    spec = parse_message(text)
+    root = _make_class(spec.root, spec.name, Message, module)
+    classes = {spec.name: root}
+    for struct in spec.structs.values():
+        inner = _make_class(struct, f"{spec.name}.{struct.name}", Struct, module)
+        classes[struct.name] = inner
+        setattr(root, struct.name, inner)
+    for name in (*spec.structs, spec.name):
+        _set_defaults(classes[name], classes)
+    root.schema = spec
+    root.api_key = spec.api_key
+    root.min_version = spec.versions.lowest
+    root.max_version = spec.versions.highest
+    root.flexible_versions = spec.flexible
+    root.codec = Codec(spec, classes)
+    return root
+
+
+def _make_class(spec: StructSpec, qualname: str, base: type, module: str) -> Any:
+    attributes = tuple(field.attribute for field in spec.fields)
+    namespace = {
+        "__slots__": (*attributes, "unknown_tags"),
+        "__module__": module,
+        "__qualname__": qualname,
+        "_attributes": attributes,
+        "_spec": spec,
+    }
+    made: Any = type(spec.name, (base,), namespace)
+    made._public = made
+    return made
+
+
+def _set_defaults(made: Any, classes: dict[str, Any]) -> None:
+    made._defaults = {
+        field.attribute: _frozen_default(classes[field.type_name]) if _defaults_to_struct(field) else field.default
+        for field in made._spec.fields
+    }
+
+
+def _defaults_to_struct(field: FieldSpec) -> bool:
+    return field.is_struct and not field.is_array and field.default is not None
+
+
+def _refuse_change(self: Any, name: str, value: object) -> None:
+    raise AttributeError(f"the default {self._public.__qualname__} is shared: assign a new one to change {name}")
+
+
+def _rebuild(self: Any) -> tuple[type, tuple[()]]:
+    return self._public, ()
+
+
+def _frozen_default(public: Any) -> Any:
+    """The one instance that stands for "nobody set this struct" everywhere. Copying it gives a free one."""
+    if "_frozen" not in public.__dict__:
+        if "_defaults" not in public.__dict__:
+            raise ValueError(f"{public.__qualname__} is used as a default before it is described")
+        frozen_class: Any = type(public.__name__, (public,), {"__slots__": ()})
+        instance = frozen_class()
+        frozen_class.__setattr__ = _refuse_change
+        frozen_class.__reduce__ = _rebuild
+        public._frozen = instance
+    return public._frozen
+
+
+def _compile_constructor(public: Any) -> None:
+    """Write `__init__` out: a keyword per field costs a third of a loop over them."""
+    scope: dict[str, Any] = {"_UNSET": object()}
+    parameters: list[str] = []
+    stores: list[str] = []
+    for field in public._spec.fields:
+        name = field.attribute
+        if field.is_array and field.default == ():
+            parameters.append(f"{name}=_UNSET")
+            stores.append(f" self.{name} = [] if {name} is _UNSET else {name}")
+        else:
+            scope[f"_default_{name}"] = public._defaults[name]
+            parameters.append(f"{name}=_default_{name}")
+            stores.append(f" self.{name} = {name}")
+    stores.append(" self.unknown_tags = unknown_tags")
+    lines = [f"def __init__(self, *, {', '.join([*parameters, 'unknown_tags=None'])}):", *stores]
+    exec("\n".join(lines), scope)
+    public.__init__ = scope["__init__"]

@@ -1,0 +1,16 @@
+"""x"""
+
+from __future__ import annotations
+
+from signalbox.protocol.message import message
+
+DefaultPrincipalData = message(
+    __name__,
+    """
+    DefaultPrincipalData   versions 0   flexible 0+
+
+    Type                0+    string
+    Name                0+    string
+    TokenAuthenticated  0+    bool
+    """,
+)

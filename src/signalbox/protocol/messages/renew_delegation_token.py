@@ -1,0 +1,26 @@
+"""RenewDelegationToken"""
+
+from __future__ import annotations
+
+from signalbox.protocol.message import message
+
+RenewDelegationTokenRequest = message(
+    __name__,
+    """
+    RenewDelegationTokenRequest   api 39   versions 1-2   flexible 2+
+
+    Hmac           0+    bytes
+    RenewPeriodMs  0+    int64
+    """,
+)
+
+RenewDelegationTokenResponse = message(
+    __name__,
+    """
+    RenewDelegationTokenResponse   api 39   versions 1-2   flexible 2+
+
+    ErrorCode          0+    int16
+    ExpiryTimestampMs  0+    int64
+    ThrottleTimeMs     0+    int32
+    """,
+)

@@ -1,0 +1,41 @@
+"""TxnOffsetCommit"""
+
+from __future__ import annotations
+
+from signalbox.protocol.message import message
+
+TxnOffsetCommitRequest = message(
+    __name__,
+    """
+    TxnOffsetCommitRequest   api 28   versions 0-5   flexible 3+
+
+    TransactionalId           0+    string
+    GroupId                   0+    string
+    ProducerId                0+    int64
+    ProducerEpoch             0+    int16
+    GenerationId              3+    int32 = -1
+    MemberId                  3+    string
+    GroupInstanceId           3+    string? = null
+    Topics                    0+    []TxnOffsetCommitRequestTopic
+      Name                    0+    string
+      Partitions              0+    []TxnOffsetCommitRequestPartition
+        PartitionIndex        0+    int32
+        CommittedOffset       0+    int64
+        CommittedLeaderEpoch  2+    int32 = -1                         ignorable
+        CommittedMetadata     0+    string?
+    """,
+)
+
+TxnOffsetCommitResponse = message(
+    __name__,
+    """
+    TxnOffsetCommitResponse   api 28   versions 0-5   flexible 3+
+
+    ThrottleTimeMs      0+    int32
+    Topics              0+    []TxnOffsetCommitResponseTopic
+      Name              0+    string
+      Partitions        0+    []TxnOffsetCommitResponsePartition
+        PartitionIndex  0+    int32
+        ErrorCode       0+    int16
+    """,
+)

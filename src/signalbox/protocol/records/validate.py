@@ -1,0 +1,116 @@
+"""What a leader checks before it appends what a producer sent.
+
+Header by header, without looking into the records: form, checksum, counts that agree, sizes, timestamps,
+compression, and that a producer does not send what only a coordinator may. Errors are Kafka's: CORRUPT_MESSAGE
+(retriable: the bytes may have been hurt on the way), INVALID_RECORD, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP,
+UNSUPPORTED_FOR_MESSAGE_FORMAT, UNSUPPORTED_COMPRESSION_TYPE. `inspect_records` looks inside as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.records.batch_header import (
+    BatchHeader,
+    check_crc,
+    iter_batch_headers,
+)
+from signalbox.protocol.records.compression import CODES, NAMES
+from signalbox.protocol.records.record_batch import records_of
+
+_ZSTD = CODES["zstd"]
+NO_TIMESTAMP_LIMIT_MS = 9223372036854775807
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRules:
+    """What a topic allows. Timestamp limits are distances from `now_ms`, checked on CreateTime only."""
+
+    max_message_bytes: int = 1048588
+    timestamp_before_max_ms: int = NO_TIMESTAMP_LIMIT_MS
+    timestamp_after_max_ms: int = 3600000
+    log_append_time: bool = False
+    key_required: bool = False
+    zstd_allowed: bool = True
+    control_allowed: bool = False
+
+
+DEFAULT_RULES = BatchRules()
+
+
+def validate_batches(
+    buffer: bytes | bytearray | memoryview,
+    rules: BatchRules = DEFAULT_RULES,
+    *,
+    now_ms: int | None = None,
+    one_batch_only: bool = True,
+) -> list[BatchHeader]:
+    """The headers of what may be appended. Raises KafkaError with the code for the first fault.
+
+    `one_batch_only`: a produce request of message format 2 holds exactly one batch per partition.
+    Without `now_ms` timestamps are not checked.
+    """
+    headers = list(iter_batch_headers(buffer))
+    if one_batch_only and len(headers) != 1:
+        raise KafkaError(Error.INVALID_RECORD, f"{len(headers)} batches where exactly one is allowed")
+    for header in headers:
+        _check_header(header, rules)
+        if not check_crc(buffer, header):
+            raise KafkaError(Error.CORRUPT_MESSAGE, "the batch's checksum is wrong")
+        if now_ms is not None and not rules.log_append_time:
+            _check_timestamps(header, rules, now_ms)
+    return headers
+
+
+def _check_header(header: BatchHeader, rules: BatchRules) -> None:
+    if header.size_bytes > rules.max_message_bytes:
+        raise KafkaError(
+            Error.MESSAGE_TOO_LARGE, f"a batch of {header.size_bytes} bytes: {rules.max_message_bytes} are allowed"
+        )
+    if header.record_count <= 0:
+        raise KafkaError(Error.INVALID_RECORD, f"a batch that counts {header.record_count} records")
+    if header.last_offset_delta != header.record_count - 1:
+        raise KafkaError(
+            Error.INVALID_RECORD,
+            f"last offset delta {header.last_offset_delta} in a batch of {header.record_count} records",
+        )
+    if header.compression >= len(NAMES):
+        raise KafkaError(Error.CORRUPT_MESSAGE, f"compression {header.compression} does not exist")
+    if header.compression == _ZSTD and not rules.zstd_allowed:
+        raise KafkaError(Error.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or later")
+    if header.is_control and not rules.control_allowed:
+        raise KafkaError(Error.INVALID_RECORD, "clients may not write control records")
+    if header.has_producer_id and (header.producer_epoch < 0 or header.base_sequence < 0) and not header.is_control:
+        raise KafkaError(
+            Error.INVALID_RECORD,
+            f"producer {header.producer_id} with epoch {header.producer_epoch}, sequence {header.base_sequence}",
+        )
+    if header.is_transactional and not header.has_producer_id:
+        raise KafkaError(Error.INVALID_RECORD, "a transactional batch without a producer id")
+
+
+def _check_timestamps(header: BatchHeader, rules: BatchRules, now_ms: int) -> None:
+    if header.is_log_append_time:
+        raise KafkaError(Error.INVALID_TIMESTAMP, "producers may not set the broker's own time")
+    if header.max_timestamp - now_ms > rules.timestamp_after_max_ms:
+        raise KafkaError(
+            Error.INVALID_TIMESTAMP,
+            f"timestamp {header.max_timestamp} is more than {rules.timestamp_after_max_ms} ms ahead of the broker",
+        )
+    if header.base_timestamp >= 0 and now_ms - header.base_timestamp > rules.timestamp_before_max_ms:
+        raise KafkaError(
+            Error.INVALID_TIMESTAMP,
+            f"timestamp {header.base_timestamp} is more than {rules.timestamp_before_max_ms} ms behind the broker",
+        )
+
+
+def inspect_records(buffer: bytes | bytearray | memoryview, header: BatchHeader, rules: BatchRules) -> None:
+    """Read every record of a batch: they must be as many as the header counts, numbered without a gap, and
+    have keys where the topic is compacted. Raises KafkaError.
+    """
+    for expected, record in enumerate(records_of(memoryview(buffer), header)):
+        if record.offset != header.base_offset + expected:
+            raise KafkaError(Error.INVALID_RECORD, f"record {expected} is numbered {record.offset}")
+        if rules.key_required and record.key is None:
+            raise KafkaError(Error.INVALID_RECORD, f"record {expected} has no key: a compacted topic needs one")

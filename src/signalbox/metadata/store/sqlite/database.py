@@ -13,6 +13,7 @@ import sqlite3
 import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from signalbox.metadata.store.port import ROOT, Entry, Outcome, StoreDamaged, StoreUnavailable
@@ -123,7 +124,7 @@ class Database:
             for path, data, version, creation_id, created_ms, session_id in self._query(_ENTRY + condition, values)
         }
 
-    def _query(self, statement: str, values: tuple[str, ...]) -> list[tuple[object, ...]]:
+    def _query(self, statement: str, values: tuple[object, ...]) -> list[Any]:
         try:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.DatabaseError as error:

@@ -36,7 +36,7 @@ def write_lock_holder(database: Path, locks: str | None = None) -> int | None:
         pid, place, first, last = fields[4:8]
         if place.rpartition(":")[2] != str(inode):
             continue
-        if int(first) <= _WRITE_LOCK_BYTE and (last == "EOF" or _WRITE_LOCK_BYTE <= int(last)):
+        if int(first) <= _WRITE_LOCK_BYTE and (last == "EOF" or int(last) >= _WRITE_LOCK_BYTE):
             return int(pid)
     return None
 

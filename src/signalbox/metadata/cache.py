@@ -1,0 +1,79 @@
+"""A broker's own copy of the cluster's metadata, fed by the controller's UpdateMetadata requests.
+
+Readers take `cache.image` once per request and stay with it. Who must act on a change subscribes; who must wait for
+one uses `wait_until`, which costs nothing between changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from signalbox.metadata.delta import apply_update_metadata
+from signalbox.metadata.image import EMPTY_IMAGE, MetadataImage
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
+
+log = logging.getLogger(__name__)
+
+
+class ImageListener(Protocol):
+    """Called after the cache has taken a new image over; `changed_topics` are those the controller spoke of."""
+
+    def __call__(self, old: MetadataImage, new: MetadataImage, changed_topics: set[str]) -> None: ...
+
+
+class MetadataCache:
+    """The present image and those who follow it."""
+
+    def __init__(self) -> None:
+        self.image: MetadataImage = EMPTY_IMAGE
+        self._listeners: list[ImageListener] = []
+
+    def apply_update_metadata(self, request: UpdateMetadataRequest) -> None:
+        """Take over one UpdateMetadata. Epochs are the caller's business (facts §4.4)."""
+        old = self.image
+        new, changed_topics = apply_update_metadata(old, request)
+        self.image = new
+        self._warn_of_uneven_listeners(old, new)
+        for listener in list(self._listeners):
+            try:
+                listener(old, new, changed_topics)
+            except Exception:
+                log.exception("a follower of the metadata cache failed")
+
+    def subscribe(self, listener: ImageListener) -> Callable[[], None]:
+        """Call `listener` after every change, until the returned function is called."""
+        self._listeners.append(listener)
+
+        def cancel() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return cancel
+
+    async def wait_until(self, holds: Callable[[MetadataImage], bool], timeout_s: float) -> bool:
+        """Wait until `holds(image)`; False after `timeout_s`."""
+        if holds(self.image):
+            return True
+        reached = asyncio.get_running_loop().create_future()
+
+        def look(old: MetadataImage, new: MetadataImage, changed_topics: set[str]) -> None:
+            if not reached.done() and holds(new):
+                reached.set_result(None)
+
+        cancel = self.subscribe(look)
+        try:
+            await asyncio.wait_for(reached, timeout_s)
+        except TimeoutError:
+            return False
+        finally:
+            cancel()
+        return True
+
+    def _warn_of_uneven_listeners(self, old: MetadataImage, new: MetadataImage) -> None:
+        sets = {frozenset(broker.endpoints) for broker in new.brokers.values()}
+        if len(sets) > 1 and {frozenset(broker.endpoints) for broker in old.brokers.values()} != sets:
+            named = {broker_id: sorted(broker.endpoints) for broker_id, broker in sorted(new.brokers.items())}
+            log.error("listeners are not identical across brokers: %s", named)

@@ -1,0 +1,89 @@
+"""One UpdateMetadata applied to an image (facts §3.8): live brokers are replaced, partitions are merged.
+
+A partition whose leader is -2 is deleted, and its topic with the last one. A topic that comes with a zero id loses
+the id it had. Versions below 5 list partitions without topics around them; versions below 3 name no listeners,
+and a listener is then called like its protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from signalbox.common.endpoint import Endpoint, SecurityProtocol
+from signalbox.common.ids import ZERO_UUID
+from signalbox.metadata.image import NO_CONTROLLER, BrokerImage, MetadataImage, PartitionImage, TopicImage
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
+
+LEADER_DURING_DELETE = -2
+
+_State = UpdateMetadataRequest.UpdateMetadataPartitionState
+
+
+def apply_update_metadata(image: MetadataImage, request: UpdateMetadataRequest) -> tuple[MetadataImage, set[str]]:
+    """The next image and the names of the topics that the request speaks of."""
+    topics = dict(image.topics)
+    topic_names = dict(image.topic_names)
+    changed: set[str] = set()
+    for name, topic_id, states in _by_topic(image, request):
+        changed.add(name)
+        before = topics.get(name)
+        partitions = dict(before.partitions) if before else {}
+        _merge(partitions, states)
+        if before is not None:
+            topic_names.pop(before.topic_id, None)
+        if not partitions:
+            topics.pop(name, None)
+            continue
+        topics[name] = TopicImage(name, topic_id, partitions)
+        if topic_id != ZERO_UUID:
+            topic_names[topic_id] = name
+    controller_id = request.controller_id if request.controller_id >= 0 else NO_CONTROLLER
+    after = MetadataImage(
+        _brokers(request.live_brokers),
+        topics if changed else image.topics,
+        topic_names if changed else image.topic_names,
+        (controller_id, request.controller_epoch),
+        image.stamp + 1,
+    )
+    return after, changed
+
+
+def _by_topic(image: MetadataImage, request: UpdateMetadataRequest) -> Iterator[tuple[str, bytes, list[_State]]]:
+    for topic in request.topic_states:
+        yield topic.topic_name, topic.topic_id, topic.partition_states
+    ungrouped: dict[str, list[_State]] = {}
+    for state in request.ungrouped_partition_states:
+        ungrouped.setdefault(state.topic_name, []).append(state)
+    for name, states in ungrouped.items():
+        yield name, ZERO_UUID, states
+
+
+def _merge(partitions: dict[int, PartitionImage], states: Iterable[_State]) -> None:
+    for state in states:
+        if state.leader == LEADER_DURING_DELETE:
+            partitions.pop(state.partition_index, None)
+            continue
+        partitions[state.partition_index] = PartitionImage(
+            leader=state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=tuple(state.isr),
+            replicas=tuple(state.replicas),
+            offline_replicas=tuple(state.offline_replicas),
+            partition_epoch=state.zk_version,
+            controller_epoch=state.controller_epoch,
+        )
+
+
+def _brokers(live: Iterable[UpdateMetadataRequest.UpdateMetadataBroker]) -> dict[int, BrokerImage]:
+    brokers = {}
+    for broker in live:
+        endpoints: dict[str, Endpoint] = {}
+        for each in broker.endpoints:
+            protocol = SecurityProtocol(each.security_protocol)
+            name = each.listener or protocol.name
+            endpoints[name] = Endpoint(name, each.host, each.port, protocol)
+        if not broker.endpoints and broker.v0_host:
+            plaintext = SecurityProtocol.PLAINTEXT
+            endpoints[plaintext.name] = Endpoint(plaintext.name, broker.v0_host, broker.v0_port, plaintext)
+        brokers[broker.id] = BrokerImage(broker.id, broker.rack, endpoints)
+    return brokers

@@ -1,0 +1,37 @@
+"""`/config/<type>/<name>`: the configs of one entity; `/config/changes/...`: the news that they changed."""
+
+from __future__ import annotations
+
+from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
+
+Configs = dict[str, str]
+
+
+def encode_configs(configs: Configs) -> bytes:
+    """The JSON payload, version 1."""
+    return encode_json({"version": 1, "config": configs})
+
+
+def decode_configs(path: str, data: bytes | None) -> Configs:
+    """Names and values; an entry without data has none."""
+    if not data:
+        return {}
+    configs = decode_json(data, path).get("config")
+    if not isinstance(configs, dict):
+        raise BadEntry(f"{path} holds no configs")
+    return {str(name): str(value) for name, value in configs.items()}
+
+
+def encode_config_change(entity_path: str) -> bytes:
+    """The news, version 2; `entity_path` is like `topics/flights` or `users/a/clients/b`."""
+    return encode_json({"version": 2, "entity_path": entity_path})
+
+
+def decode_config_change(path: str, data: bytes | None) -> str:
+    """The entity path of a piece of news; version 1 named type and entity apart."""
+    payload = decode_json(data, path)
+    if "entity_path" in payload:
+        return str(payload["entity_path"])
+    if payload.get("entity_type") in ("topics", "clients") and "entity_name" in payload:
+        return f"{payload['entity_type']}/{payload['entity_name']}"
+    raise BadEntry(f"{path} names no entity")

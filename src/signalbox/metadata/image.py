@@ -1,0 +1,98 @@
+"""What a broker knows of the cluster, as one value: brokers, topics, the controller.
+
+An image is never changed: `delta.py` makes the next one, sharing whatever stayed the same, and readers keep the one
+they began with. `stamp` grows with every image of a cache, so that prepared answers can be told to be out of date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from signalbox.common.endpoint import Endpoint
+from signalbox.common.ids import ZERO_UUID
+
+NO_CONTROLLER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerImage:
+    """A live broker with its endpoints by listener name."""
+
+    broker_id: int
+    rack: str | None
+    endpoints: Mapping[str, Endpoint]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionImage:
+    """A partition as the controller told it last. `leader` is -1 when there is none."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
+    partition_epoch: int
+    controller_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicImage:
+    """A topic. `topic_id` is zero for a topic without one."""
+
+    name: str
+    topic_id: bytes
+    partitions: Mapping[int, PartitionImage]
+
+
+class MetadataImage:
+    """The cluster at one moment. Treat every mapping in it as read-only."""
+
+    __slots__ = ("_nodes", "brokers", "controller_epoch", "controller_id", "stamp", "topic_names", "topics")
+
+    def __init__(
+        self,
+        brokers: Mapping[int, BrokerImage],
+        topics: Mapping[str, TopicImage],
+        topic_names: Mapping[bytes, str],
+        controller: tuple[int, int] = (NO_CONTROLLER, 0),
+        stamp: int = 0,
+    ) -> None:
+        self.brokers = brokers
+        self.topics = topics
+        self.topic_names = topic_names
+        self.controller_id, self.controller_epoch = controller
+        self.stamp = stamp
+        self._nodes: dict[str, dict[int, Endpoint]] = {}
+
+    def nodes(self, listener_name: str) -> dict[int, Endpoint]:
+        """Live brokers that have this listener, with their address there, by ascending id (SPEC L10)."""
+        view = self._nodes.get(listener_name)
+        if view is None:
+            view = self._nodes[listener_name] = {
+                broker_id: endpoint
+                for broker_id, broker in sorted(self.brokers.items())
+                if (endpoint := broker.endpoints.get(listener_name)) is not None
+            }
+        return view
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        """The name behind an id."""
+        return None if topic_id == ZERO_UUID else self.topic_names.get(topic_id)
+
+    def topic_id(self, topic: str) -> bytes:
+        """The id behind a name, zero for an unknown topic."""
+        found = self.topics.get(topic)
+        return ZERO_UUID if found is None else found.topic_id
+
+    def partition(self, topic: str, partition: int) -> PartitionImage | None:
+        """One partition."""
+        found = self.topics.get(topic)
+        return None if found is None else found.partitions.get(partition)
+
+    def is_alive(self, broker_id: int) -> bool:
+        return broker_id in self.brokers
+
+
+EMPTY_IMAGE = MetadataImage({}, {}, {})

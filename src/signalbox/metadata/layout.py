@@ -1,0 +1,109 @@
+"""Where things stand in the metadata store: Apache Kafka's ZooKeeper layout, the same in every adapter (SPEC M2).
+
+Only paths are here; what the entries hold is said by one file per noun (`registration.py`, `topic_assignment.py`,
+`partition_state.py` ...). `ROOTS` must exist before anything else is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote, unquote
+
+from signalbox.metadata.store.port import Create, KeyExists, MetadataStore, Operation
+
+CLUSTER_ID = "/cluster/id"
+CONTROLLER = "/controller"
+CONTROLLER_EPOCH = "/controller_epoch"
+BROKER_IDS = "/brokers/ids"
+BROKER_SEQUENCE = "/brokers/seqid"
+TOPICS = "/brokers/topics"
+DELETE_TOPICS = "/admin/delete_topics"
+CONFIG = "/config"
+CONFIG_CHANGES = "/config/changes"
+CONFIG_CHANGE_PREFIX = "/config/changes/config_change_"
+ISR_CHANGES = "/isr_change_notification"
+LOG_DIR_EVENTS = "/log_dir_event_notification"
+LOG_DIR_EVENT_PREFIX = "/log_dir_event_notification/log_dir_event_"
+PRODUCER_ID_BLOCK = "/latest_producer_id_block"
+
+DEFAULT_ENTITY = "<default>"  # the entity name that stands for "all without their own"
+
+ROOTS: tuple[str, ...] = (
+    "/cluster",
+    "/consumers",
+    "/brokers",
+    BROKER_IDS,
+    TOPICS,
+    BROKER_SEQUENCE,
+    CONFIG,
+    CONFIG_CHANGES,
+    "/config/topics",
+    "/config/clients",
+    "/config/users",
+    "/config/brokers",
+    "/config/ips",
+    "/admin",
+    DELETE_TOPICS,
+    ISR_CHANGES,
+    PRODUCER_ID_BLOCK,
+    LOG_DIR_EVENTS,
+)
+
+
+def broker_id_path(broker_id: int) -> str:
+    """The registration of a broker (of its session)."""
+    return f"{BROKER_IDS}/{broker_id}"
+
+
+def topic_path(topic: str) -> str:
+    """A topic's id and assignment."""
+    return f"{TOPICS}/{topic}"
+
+
+def partitions_path(topic: str) -> str:
+    """The folder of a topic's partitions; it holds no data."""
+    return f"{TOPICS}/{topic}/partitions"
+
+
+def partition_path(topic: str, partition: int) -> str:
+    """The folder of one partition; it holds no data."""
+    return f"{TOPICS}/{topic}/partitions/{partition}"
+
+
+def partition_state_path(topic: str, partition: int) -> str:
+    """Leader, ISR and epochs. The entry's version is the partition epoch."""
+    return f"{TOPICS}/{topic}/partitions/{partition}/state"
+
+
+def delete_topic_path(topic: str) -> str:
+    """The mark that a topic is to be deleted; it holds no data."""
+    return f"{DELETE_TOPICS}/{topic}"
+
+
+def config_path(entity_type: str, entity_name: str) -> str:
+    """The configs of one entity; `entity_type` is topics, brokers, clients, users or ips."""
+    return f"{CONFIG}/{entity_type}/{entity_name}"
+
+
+def sanitised(name: str) -> str:
+    """A user or client name as part of a path. `<default>` stays as it is; `*` and blanks are escaped too."""
+    return name if name == DEFAULT_ENTITY else quote(name, safe="-._~").replace("*", "%2A")
+
+
+def desanitised(name: str) -> str:
+    """The inverse of `sanitised`."""
+    return name if name == DEFAULT_ENTITY else unquote(name)
+
+
+async def create_roots(store: MetadataStore, roots: Sequence[str] = ROOTS) -> None:
+    """Make sure that all roots exist. Several participants may do so at once; existing ones stay."""
+    existing = await store.read_tree("/")
+    missing: list[Operation] = [Create(path) for path in roots if path not in existing]
+    while missing:
+        try:
+            await store.commit(missing)
+            return
+        except KeyExists:
+            # Another participant came first with some of them: look again.
+            existing = await store.read_tree("/")
+            missing = [Create(path) for path in roots if path not in existing]

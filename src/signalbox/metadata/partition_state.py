@@ -1,0 +1,59 @@
+"""`/brokers/topics/<topic>/partitions/<p>/state`: leader, ISR, epochs. Its version is the partition epoch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
+
+NO_LEADER = -1
+
+
+class LeaderRecoveryState(IntEnum):
+    """Whether the leader came from an unclean election and may hold a shorter log (KIP-704)."""
+
+    RECOVERED = 0
+    RECOVERING = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """What the controller decided last. `leader` is -1 when nobody can lead."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    controller_epoch: int
+    partition_epoch: int
+    recovery: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
+
+    def encode(self) -> bytes:
+        """The JSON payload. The partition epoch is not in it: it is the entry's version."""
+        payload: dict[str, Any] = {
+            "version": 1,
+            "leader": self.leader,
+            "leader_epoch": self.leader_epoch,
+            "controller_epoch": self.controller_epoch,
+            "isr": list(self.isr),
+        }
+        if self.recovery is LeaderRecoveryState.RECOVERING:
+            payload["leader_recovery_state"] = int(self.recovery)
+        return encode_json(payload)
+
+
+def decode_partition_state(path: str, data: bytes | None, entry_version: int) -> PartitionState:
+    """The state in an entry; BadEntry names what is wrong."""
+    payload = decode_json(data, path)
+    try:
+        return PartitionState(
+            leader=int(payload["leader"]),
+            leader_epoch=int(payload["leader_epoch"]),
+            isr=tuple(map(int, payload["isr"])),
+            controller_epoch=int(payload["controller_epoch"]),
+            partition_epoch=entry_version,
+            recovery=LeaderRecoveryState(int(payload.get("leader_recovery_state", 0))),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadEntry(f"{path} is not a partition's state: {error!r}") from error

@@ -1,0 +1,111 @@
+"""A broker's registration, `/brokers/ids/<id>`: JSON versions 1 to 5 read, 4 and 5 written (SPEC L8, KIP-103).
+
+`host` and `port` at the top are those of the first endpoint whose *protocol* is PLAINTEXT, else null and -1: for
+readers older than `endpoints`. `timestamp` is a string, as in released Kafka. Two keys are ours and ignored by
+Kafka's readers: `control_plane_listener` and `privileged_listener` (absent: the inter-broker listener), because
+senders go by the target's settings while a cluster rolls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from signalbox.common.endpoint import Endpoint, SecurityProtocol, normalise_listener_name
+from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
+
+VERSION_WITH_FEATURES = 5  # written from inter.broker.protocol.version 2.7 on
+VERSION_WITH_LISTENER_NAMES = 4  # written below
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerRegistration:
+    """What a broker says about itself. Listener names are in upper case."""
+
+    broker_id: int
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None = None
+    timestamp_ms: int = 0
+    jmx_port: int = -1
+    features: dict[str, tuple[int, int]] = field(default_factory=dict)
+    control_plane_listener: str | None = None
+    privileged_listener: str | None = None
+
+    def endpoint(self, listener_name: str) -> Endpoint | None:
+        """The address on one listener."""
+        return next((each for each in self.endpoints if each.listener_name == listener_name), None)
+
+    def encode(self, version: int = VERSION_WITH_FEATURES) -> bytes:
+        """The JSON payload in version 4 or 5."""
+        plain = next((each for each in self.endpoints if each.security_protocol is SecurityProtocol.PLAINTEXT), None)
+        payload: dict[str, Any] = {
+            "version": version,
+            "host": plain.host if plain else None,
+            "port": plain.port if plain else -1,
+            "jmx_port": self.jmx_port,
+            "timestamp": str(self.timestamp_ms),
+            "endpoints": [str(each) for each in self.endpoints],
+            "listener_security_protocol_map": {
+                each.listener_name: each.security_protocol.name for each in self.endpoints
+            },
+        }
+        if self.rack is not None:
+            payload["rack"] = self.rack
+        if version >= VERSION_WITH_FEATURES:
+            payload["features"] = {
+                name: {"min_version": low, "max_version": high} for name, (low, high) in self.features.items()
+            }
+        for key in ("control_plane_listener", "privileged_listener"):
+            if (listener_name := getattr(self, key)) is not None:
+                payload[key] = listener_name
+        return encode_json(payload)
+
+
+def decode_registration(broker_id: int, data: bytes | None) -> BrokerRegistration:
+    """Any version from 1 on; unknown keys are ignored. BadEntry says what is wrong."""
+    entry = f"/brokers/ids/{broker_id}"
+    payload = decode_json(data, entry)
+    try:
+        version = int(payload["version"])
+        if version < 1:
+            raise BadEntry(f"{entry} has version {version}: 1 is the first")
+        return BrokerRegistration(
+            broker_id=broker_id,
+            endpoints=_endpoints(payload, version),
+            rack=payload.get("rack"),
+            timestamp_ms=int(payload.get("timestamp", 0)),
+            jmx_port=int(payload["jmx_port"]),
+            features={
+                name: (int(span["min_version"]), int(span["max_version"]))
+                for name, span in (payload.get("features") or {}).items()
+            },
+            control_plane_listener=_listener(payload, "control_plane_listener"),
+            privileged_listener=_listener(payload, "privileged_listener"),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadEntry(f"{entry} is not a broker's registration: {error!r}") from error
+
+
+def _endpoints(payload: dict[str, Any], version: int) -> tuple[Endpoint, ...]:
+    if version == 1:
+        plaintext = SecurityProtocol.PLAINTEXT
+        return (Endpoint(plaintext.name, payload["host"], int(payload["port"]), plaintext),)
+    names = payload.get("listener_security_protocol_map")
+    protocols = None if names is None else {normalise_listener_name(name): names[name] for name in names}
+    return tuple(_parse_endpoint(text, protocols) for text in payload["endpoints"])
+
+
+def _parse_endpoint(text: str, protocols: dict[str, str] | None) -> Endpoint:
+    listener, separator, address = text.partition("://")
+    host, colon, port = address.rpartition(":")
+    if not separator or not colon:
+        raise ValueError(f"{text!r} is not NAME://host:port")
+    name = normalise_listener_name(listener)
+    # Before version 4 there is no map, and a listener's name is that of its protocol.
+    protocol = SecurityProtocol[name if protocols is None else protocols[name]]
+    return Endpoint(name, host.removeprefix("[").removesuffix("]"), int(port), protocol)
+
+
+def _listener(payload: dict[str, Any], key: str) -> str | None:
+    name = payload.get(key)
+    return None if name is None else normalise_listener_name(name)

@@ -1,0 +1,132 @@
+"""Keeps one broker registered: through a lost session, and through a registration that somebody removed.
+
+The broker epoch is the creation id of the registration, so every new registration has a larger one. When the id is
+taken by another session, the keeper waits for that session to end (a quick restart of the same broker finds its own
+old one) and gives up after `takeover_timeout_s`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from signalbox.metadata.layout import broker_id_path
+from signalbox.metadata.registration import VERSION_WITH_FEATURES, BrokerRegistration
+from signalbox.metadata.store.port import Create, KeyExists, MetadataStore, SessionLost, StoreError, Write
+
+log = logging.getLogger(__name__)
+
+_RETRY_S = 0.5
+
+EpochListener = Callable[[int], None]
+
+
+class BrokerIdTaken(Exception):
+    """Another live process is registered under this broker id."""
+
+
+class RegistrationKeeper:
+    """Registers and stays registered. `on_epoch` hears every new broker epoch, the first included."""
+
+    def __init__(
+        self,
+        store: MetadataStore,
+        on_epoch: EpochListener,
+        takeover_timeout_s: float = 30.0,
+        registration_version: int = VERSION_WITH_FEATURES,
+    ) -> None:
+        self._store = store
+        self._on_epoch = on_epoch
+        self._takeover_timeout_s = takeover_timeout_s
+        self._version = registration_version
+        self._registration: BrokerRegistration | None = None
+        self._broker_epoch = -1
+        self._changed = asyncio.Event()
+        self._session_is_lost = False
+        self._cancel_watch: Callable[[], None] | None = None
+        self._keeping: asyncio.Task[None] | None = None
+        store.on_session_lost(self._session_lost)
+
+    @property
+    def broker_epoch(self) -> int:
+        """The epoch of the present registration, -1 before the first."""
+        return self._broker_epoch
+
+    async def register(self, registration: BrokerRegistration) -> int:
+        """Register and keep it so; the broker epoch. Needs an open session. BrokerIdTaken."""
+        self._registration = registration
+        path = broker_id_path(registration.broker_id)
+        self._cancel_watch = self._store.watch(path, self._changed.set)
+        await self._create(registration)
+        self._keeping = asyncio.get_running_loop().create_task(self._keep(path))
+        return self._broker_epoch
+
+    async def update(self, registration: BrokerRegistration) -> None:
+        """Change what the broker says about itself; its epoch stays."""
+        self._registration = registration
+        await self._store.commit([Write(broker_id_path(registration.broker_id), registration.encode(self._version))])
+
+    async def stop(self) -> None:
+        """Keep it no more. The registration goes with the session."""
+        if self._cancel_watch is not None:
+            self._cancel_watch()
+        if self._keeping is not None:
+            self._keeping.cancel()
+            await asyncio.gather(self._keeping, return_exceptions=True)
+
+    def _session_lost(self) -> None:
+        self._session_is_lost = True
+        self._changed.set()
+
+    async def _create(self, registration: BrokerRegistration) -> None:
+        path = broker_id_path(registration.broker_id)
+        deadline = asyncio.get_running_loop().time() + self._takeover_timeout_s
+        while True:
+            self._changed.clear()
+            try:
+                # Made empty and then written, as Kafka does: the entry's version is 1 after registration.
+                outcomes = await self._store.commit(
+                    [Create(path, of_session=True), Write(path, registration.encode(self._version), 0)]
+                )
+                break
+            except KeyExists:
+                left_s = deadline - asyncio.get_running_loop().time()
+                if left_s <= 0:
+                    raise BrokerIdTaken(
+                        f"broker id {registration.broker_id} is registered by another live process: give this one "
+                        "another broker.id, or stop the other"
+                    ) from None
+                await self._wait_for_change(min(left_s, _RETRY_S))
+        self._broker_epoch = outcomes[0].creation_id
+        self._on_epoch(self._broker_epoch)
+
+    async def _keep(self, path: str) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            try:
+                await self._repair(path)
+            except SessionLost:
+                self._session_is_lost = True
+                self._changed.set()
+            except (StoreError, BrokerIdTaken) as error:
+                log.warning("not registered, trying again: %s", error)
+                await asyncio.sleep(_RETRY_S)
+                self._changed.set()
+
+    async def _repair(self, path: str) -> None:
+        assert self._registration is not None
+        if self._session_is_lost:
+            await self._store.open_session()
+            self._session_is_lost = False
+        entry = await self._store.read(path)
+        if entry is None or entry.creation_id != self._broker_epoch:
+            log.info("registering broker %d again", self._registration.broker_id)
+            await self._create(self._registration)
+
+    async def _wait_for_change(self, timeout_s: float) -> None:
+        try:
+            await asyncio.wait_for(self._changed.wait(), timeout_s)
+        except TimeoutError:
+            return

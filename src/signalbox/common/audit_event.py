@@ -5,21 +5,21 @@ broker is complete when `seq` has no gap per (`broker_id`, `broker_epoch`). Even
 up their numbers, so a drop is a visible gap.
 
 Single events: admin, forwarded, refused, misrouted, denied, connection open and close, policy. Everything frequent
-(produce, fetch, heartbeat, metadata ...) is a `rollup` per connection and API: a count and latency sums over a time window.
+(produce, fetch, heartbeat, metadata ...) is a `rollup` per connection and API: counts and latency sums of a window.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Protocol
 
 AUDIT_SCHEMA_VERSION = 1
 AUDIT_TOPIC = "signalbox-audit"
 
 
-class AuditKind(str, Enum):
+class AuditKind(StrEnum):
     """What an event tells."""
 
     ADMIN = "admin"  # a change was decided here (this broker is the active controller)

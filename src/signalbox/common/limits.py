@@ -4,9 +4,7 @@ from __future__ import annotations
 
 # Wire
 MAX_FRAME_SIZE_BYTES = 104_857_600  # socket.request.max.bytes' default: a larger frame closes its connection
-MAX_UNAUTHENTICATED_FRAME_BYTES = (
-    524_288  # before authentication nobody needs more (sasl.server.max.receive.size)
-)
+MAX_UNAUTHENTICATED_FRAME_BYTES = 524_288  # before authentication nobody needs more (sasl.server.max.receive.size)
 MAX_DECOMPRESSED_BATCH_BYTES = 268_435_456  # a batch that unpacks to more is refused as corrupt
 MAX_VARINT_BYTES_INT32 = 5
 MAX_VARINT_BYTES_INT64 = 10
@@ -16,6 +14,9 @@ MAX_HOT_SHAPES_PER_CONNECTION = 32  # remembered request prefixes; the oldest go
 MAX_HOT_SHAPE_PARTITIONS = 8  # requests for more partitions take the generic path
 MAX_SEND_QUEUE_BYTES = 268_435_456  # a peer that lets this much pile up is closed
 SHARED_RECEIVE_BUFFER_BYTES = 262_144  # one buffer for all idle connections of a data loop
+MAX_IDLE_POOL_BYTES = 67_108_864  # receive buffers kept for reuse by one data loop; trimmed when not needed
+JOINED_SEND_BYTES = 65_536  # answers below this leave in one joined send, larger ones by sendmsg
+SENDFILE_FROM_BYTES = 262_144  # file slices above this go by sendfile (below, three calls cost more than a copy)
 ACCEPTS_PER_TURN = 16  # new connections taken from one listener before others are served
 CONTROL_PLANE_QUEUE_REQUESTS = 20  # Kafka's own bound for the control plane's request queue
 DATA_PLANE_QUEUE_REQUESTS = 500  # queued.max.requests' default
@@ -37,3 +38,6 @@ MAX_AUDIT_BATCH_EVENTS = 500
 
 # Files
 MAX_OPEN_SEGMENT_FILES = 512  # closed segments whose files stay open for reads
+
+# Metrics
+MAX_CLIENT_IDS_COUNTED = 1_000  # client ids with a row of their own

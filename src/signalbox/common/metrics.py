@@ -38,9 +38,7 @@ class Metrics(Protocol):
         """A distribution; the unit is in the name (Ms, Bytes)."""
         ...
 
-    def gauge(
-        self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None
-    ) -> None:
+    def gauge(self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None) -> None:
         """A value that is read when somebody scrapes. A second gauge of the same name replaces the first."""
         ...
 
@@ -70,9 +68,7 @@ class NullMetrics:
     def histogram(self, name: MetricName, tags: Mapping[str, str] | None = None) -> Histogram:
         return self._nothing
 
-    def gauge(
-        self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None
-    ) -> None:
+    def gauge(self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None) -> None:
         """Never read."""
 
     def remove(self, name: MetricName, tags: Mapping[str, str] | None = None) -> None:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a table reads better with one row per key)
 """The rows of topic configs: what a topic may set, Kafka's names, defaults and bounds.
 
 Three rooms read them: the controller refuses wrong ones, storage and replication obey them, DescribeConfigs

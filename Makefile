@@ -1,0 +1,37 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: env demo test lint unit system bench bench-kafka chaos fuzz clean
+.DEFAULT_GOAL := help
+
+help:  ## what can be asked for
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 22
+
+env: $(STAMP)  ## make the environment (.venv) from the locked versions
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	@echo "[1/3] creating $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "[2/3] installing locked packages (a few minutes the first time; pyspark alone is 400 MB)"
+	@$(BIN)/python -m pip install --quiet --progress-bar off --require-hashes -r requirements/dev.txt
+	@echo "[3/3] installing signalbox"
+	@$(BIN)/python -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+lint: $(STAMP)  ## format, lint, types, import contracts
+	$(BIN)/ruff format --check src tests bench examples
+	$(BIN)/ruff check src tests bench examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(STAMP)  ## the tests that need nothing but Python
+	$(BIN)/python -m pytest tests --ignore=tests/system
+
+test: lint unit  ## everything that must hold before a change lands
+
+clean:  ## remove what was built
+	rm -rf build .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,55 @@
+"""What an admin request was about, and what became of it, in a few words for its audit event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+
+_MOST_NAMED = 20
+
+
+def _topic_names(body: Any) -> Iterable[str]:
+    return (topic.name for topic in body.topics)
+
+
+def _deleted_topics(body: Any) -> Iterable[str]:
+    return [*body.topic_names, *(topic.name or topic.topic_id.hex() for topic in body.topics)]
+
+
+def _config_resources(body: Any) -> Iterable[str]:
+    return (f"{resource.resource_type}:{resource.resource_name}" for resource in body.resources)
+
+
+_NAMES: dict[int, Callable[[Any], Iterable[str]]] = {
+    ApiKey.CREATE_TOPICS: _topic_names,
+    ApiKey.CREATE_PARTITIONS: _topic_names,
+    ApiKey.DELETE_TOPICS: _deleted_topics,
+    ApiKey.ALTER_CONFIGS: _config_resources,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _config_resources,
+    ApiKey.CONTROLLED_SHUTDOWN: lambda body: [f"broker {body.broker_id}"],
+}
+
+
+def named_resources(api_key: int, body: Any) -> str:
+    """Comma-separated names, the first twenty; "" for APIs that name none."""
+    names = _NAMES.get(api_key)
+    if names is None:
+        return ""
+    found = list(names(body))
+    more = len(found) - _MOST_NAMED
+    return ",".join(found[:_MOST_NAMED]) + (f",+{more}" if more > 0 else "")
+
+
+def first_error(answer: Any) -> str:
+    """The name of the first error code in an answer that this node made; "" when there is none."""
+    parts = [answer]
+    for name in ("topics", "responses", "results"):
+        parts += getattr(answer, name, None) or ()
+    for part in parts:
+        code = getattr(part, "error_code", 0)
+        if code:
+            return Error.of(code).name
+    return ""

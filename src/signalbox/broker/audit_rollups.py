@@ -1,0 +1,83 @@
+"""Roll-ups: what one connection asked of one API in a time window, as one event (counts, bytes, durations)."""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import ApiRequest
+from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
+from signalbox.common.clock import Clock
+
+ROLLUP_WINDOW_S = 10.0
+
+
+class _Window:
+    __slots__ = ("count", "errors", "longest_s", "request", "request_bytes", "response_bytes", "started_ms", "total_s")
+
+    def __init__(self, request: ApiRequest, started_ms: int) -> None:
+        self.request = request
+        self.started_ms = started_ms
+        self.count = self.errors = self.request_bytes = self.response_bytes = 0
+        self.total_s = self.longest_s = 0.0
+
+
+class AuditRollups:
+    """Windows by connection and API; `flush` is called every ten seconds, `close` when a connection ends."""
+
+    def __init__(self, sink: AuditSink, clock: Clock) -> None:
+        self._sink = sink
+        self._clock = clock
+        self._windows: dict[str, dict[str, _Window]] = {}
+
+    def add(self, request: ApiRequest, api: str, failed: bool, response_bytes: int, duration_s: float) -> None:
+        """One request that ended."""
+        apis = self._windows.get(request.context.connection_id)
+        if apis is None:
+            apis = self._windows[request.context.connection_id] = {}
+        window = apis.get(api)
+        if window is None:
+            window = apis[api] = _Window(request, self._clock.now_ms())
+        window.count += 1
+        window.errors += failed
+        window.request_bytes += len(request.frame)
+        window.response_bytes += response_bytes
+        window.total_s += duration_s
+        window.longest_s = max(window.longest_s, duration_s)
+
+    def flush(self) -> None:
+        """Every window becomes an event; the next request opens a new one."""
+        windows, self._windows = self._windows, {}
+        for apis in windows.values():
+            self._emit(apis)
+
+    def close(self, connection_id: str) -> None:
+        """The windows of a connection that ended."""
+        apis = self._windows.pop(connection_id, None)
+        if apis is not None:
+            self._emit(apis)
+
+    def _emit(self, apis: dict[str, _Window]) -> None:
+        now_ms = self._clock.now_ms()
+        for api, window in apis.items():
+            context, header = window.request.context, window.request.header
+            self._sink.record(
+                AuditEvent(
+                    kind=AuditKind.ROLLUP,
+                    timestamp_ms=now_ms,
+                    listener=context.listener_name,
+                    plane="control" if context.control_plane else "data",
+                    connection_id=context.connection_id,
+                    client_address=context.client_address,
+                    client_id=header.client_id or "",
+                    client_software=f"{context.client_software_name}/{context.client_software_version}",
+                    principal=str(context.principal),
+                    api=api,
+                    api_version=header.api_version,
+                    count=window.count,
+                    error_count=window.errors,
+                    duration_us=int(window.total_s * 1e6),
+                    max_duration_us=int(window.longest_s * 1e6),
+                    request_bytes=window.request_bytes,
+                    response_bytes=window.response_bytes,
+                    window_start_ms=window.started_ms,
+                    window_end_ms=now_ms,
+                )
+            )

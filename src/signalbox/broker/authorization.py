@@ -1,0 +1,77 @@
+"""Shorthands over the authorizer for handlers: which of these names may the principal touch, and in which ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
+from signalbox.security.authorizer import Authorizer
+from signalbox.security.request_context import RequestContext
+
+# Which operations exist per resource type, for the authorised-operations bit fields (facts: 3.6).
+SUPPORTED_OPERATIONS: dict[ResourceType, tuple[AclOperation, ...]] = {
+    ResourceType.TOPIC: (
+        AclOperation.READ,
+        AclOperation.WRITE,
+        AclOperation.CREATE,
+        AclOperation.DESCRIBE,
+        AclOperation.DELETE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+    ),
+    ResourceType.GROUP: (
+        AclOperation.READ,
+        AclOperation.DESCRIBE,
+        AclOperation.DELETE,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+    ),
+    ResourceType.CLUSTER: (
+        AclOperation.CREATE,
+        AclOperation.CLUSTER_ACTION,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+        AclOperation.IDEMPOTENT_WRITE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE,
+    ),
+}
+
+
+def allowed_names(
+    authorizer: Authorizer,
+    context: RequestContext,
+    operation: AclOperation,
+    resource_type: ResourceType,
+    names: Iterable[str],
+) -> set[str]:
+    """Those of `names` on which the principal may do `operation`."""
+    return {name for name in set(names) if authorizer.authorize(context, operation, resource_type, name)}
+
+
+def may(authorizer: Authorizer, context: RequestContext, operation: AclOperation, topic: str) -> bool:
+    """Whether the principal may do `operation` on a topic."""
+    return authorizer.authorize(context, operation, ResourceType.TOPIC, topic)
+
+
+def may_on_cluster(authorizer: Authorizer, context: RequestContext, operation: AclOperation) -> bool:
+    return authorizer.authorize(context, operation, ResourceType.CLUSTER, CLUSTER_NAME)
+
+
+def require_group(authorizer: Authorizer, context: RequestContext, operation: AclOperation, group_id: str) -> None:
+    """KafkaError(GROUP_AUTHORIZATION_FAILED) unless the principal may do `operation` on the group."""
+    if not authorizer.authorize(context, operation, ResourceType.GROUP, group_id):
+        raise KafkaError(Error.GROUP_AUTHORIZATION_FAILED, f"no {operation.name} on group {group_id}")
+
+
+def operations_bit_field(
+    authorizer: Authorizer, context: RequestContext, resource_type: ResourceType, name: str
+) -> int:
+    """Bit n is set when operation code n is allowed (KIP-430)."""
+    bits = 0
+    for operation in SUPPORTED_OPERATIONS[resource_type]:
+        if authorizer.authorize(context, operation, resource_type, name):
+            bits |= 1 << operation
+    return bits

@@ -1,0 +1,114 @@
+"""Where a config value comes from: overrides over broker-wide settings over defaults (KIP-226's sources).
+
+source                     number
+topic's own value          1  (DYNAMIC_TOPIC_CONFIG)
+this broker, changed live  2  (DYNAMIC_BROKER_CONFIG)
+all brokers, changed live  3  (DYNAMIC_DEFAULT_BROKER_CONFIG)
+server.properties          4  (STATIC_BROKER_CONFIG)
+the table's default        5  (DEFAULT_CONFIG)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+from signalbox.broker.ports import ConfigValues
+from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, format_value
+from signalbox.common.topic_config import TOPIC_CONFIG
+
+
+class ConfigSource(IntEnum):
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+
+
+Synonym = tuple[str, str | None, int]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedConfig:
+    """One line of a DescribeConfigs answer; `synonyms` in order of precedence, the winner first."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+    type: ConfigType
+    read_only: bool
+    sensitive: bool
+    doc: str
+    synonyms: list[Synonym]
+
+
+class ConfigDescription:
+    """Describes the configs of topics and of this broker. `static` is what server.properties says, as text."""
+
+    def __init__(self, node_id: int, table: ConfigTable, static: Mapping[str, str], values: ConfigValues) -> None:
+        self._node_id = node_id
+        self._table = table
+        self._static = static
+        self._values = values
+
+    def topic(self, topic: str) -> list[DescribedConfig]:
+        own = self._values.topic_overrides(topic)
+        described = []
+        for row in TOPIC_CONFIG:
+            synonyms: list[Synonym] = []
+            if row.name in own:
+                synonyms.append((row.name, own[row.name], ConfigSource.DYNAMIC_TOPIC_CONFIG))
+            if row.synonym is not None:
+                synonyms += self._broker_synonyms(row.synonym, row)
+            else:
+                synonyms.append((row.name, format_value(row.default), ConfigSource.DEFAULT_CONFIG))
+            described.append(_described(row, synonyms, read_only=False))
+        return described
+
+    def broker(self) -> list[DescribedConfig]:
+        return [
+            _described(row, self._broker_synonyms(row.name, row), read_only=row.dynamic is Dynamic.READ_ONLY)
+            for row in self._table
+        ]
+
+    def broker_defaults(self) -> list[DescribedConfig]:
+        """The cluster-wide dynamic defaults: only those that are set."""
+        overrides = self._values.broker_default_overrides()
+        return [
+            _described(row, [(row.name, overrides[row.name], ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)], False)
+            for row in self._table
+            if row.name in overrides
+        ]
+
+    def _broker_synonyms(self, name: str, row: ConfigRow) -> list[Synonym]:
+        found: list[Synonym] = []
+        for source, values in (
+            (ConfigSource.DYNAMIC_BROKER_CONFIG, self._values.broker_overrides(self._node_id)),
+            (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self._values.broker_default_overrides()),
+            (ConfigSource.STATIC_BROKER_CONFIG, self._static),
+        ):
+            if name in values:
+                found.append((name, values[name], source))
+        broker_row = self._table.get(name)
+        default = broker_row.default if broker_row is not None else row.default
+        found.append((name, format_value(default), ConfigSource.DEFAULT_CONFIG))
+        return found
+
+
+def _described(row: ConfigRow, synonyms: list[Synonym], read_only: bool) -> DescribedConfig:
+    sensitive = row.type is ConfigType.PASSWORD
+    if sensitive:
+        synonyms = [(name, None, source) for name, _, source in synonyms]
+    _, value, source = synonyms[0]
+    return DescribedConfig(
+        name=row.name,
+        value=value,
+        source=ConfigSource(source),
+        type=row.type,
+        read_only=read_only,
+        sensitive=sensitive,
+        doc=row.doc,
+        synonyms=synonyms,
+    )

@@ -1,0 +1,43 @@
+"""Config resources on the wire: which types there are, and who may read or change the configs of one."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from signalbox.protocol.error_table import Error
+from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
+from signalbox.security.authorizer import Authorizer
+from signalbox.security.request_context import RequestContext
+
+
+class ConfigResourceType(IntEnum):
+    """ConfigResource.Type of Kafka's clients."""
+
+    UNKNOWN = 0
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+def refusal(
+    authorizer: Authorizer, context: RequestContext, operation: AclOperation, resource_type: int, name: str
+) -> tuple[Error, str] | None:
+    """None when the principal may do `operation` on the resource's configs, else the error for that resource."""
+    if resource_type == ConfigResourceType.TOPIC:
+        if not authorizer.authorize(context, operation, ResourceType.TOPIC, name):
+            return Error.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed."
+    elif resource_type == ConfigResourceType.GROUP:
+        if not authorizer.authorize(context, operation, ResourceType.GROUP, name):
+            return Error.GROUP_AUTHORIZATION_FAILED, "Group authorization failed."
+    elif resource_type in (
+        ConfigResourceType.BROKER,
+        ConfigResourceType.BROKER_LOGGER,
+        ConfigResourceType.CLIENT_METRICS,
+    ):
+        if not authorizer.authorize(context, operation, ResourceType.CLUSTER, CLUSTER_NAME):
+            return Error.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed."
+    else:
+        return Error.INVALID_REQUEST, f"Unknown resource type {resource_type}."
+    return None

@@ -1,0 +1,70 @@
+"""The inside of an Envelope: who really asks, from where, and what (KIP-590, F3).
+
+Unwrapping is pure: it gives the inner request or the Envelope-level error, in the order in which Kafka checks.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from typing import Any
+
+from signalbox.broker.api_request import ApiRequest
+from signalbox.protocol.api_table import API_TABLE
+from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.headers import decode_request_header
+from signalbox.security.principal import PrincipalDeserializationError, PrincipalSerde
+
+Decode = Callable[[int, bytes | memoryview, int, int], Any]
+
+
+def unwrap(envelope: ApiRequest, decode: Decode, serde: PrincipalSerde) -> ApiRequest:
+    """The inner request with the original principal and address.
+
+    KafkaError carries the Envelope's error code: PRINCIPAL_DESERIALIZATION_FAILURE, INVALID_REQUEST (an address
+    that is none, an API that may not be forwarded) or UNSUPPORTED_VERSION (a header or body that does not parse).
+    """
+    body = envelope.body
+    try:
+        principal = serde.deserialize(body.request_principal or b"")
+    except PrincipalDeserializationError as error:
+        raise KafkaError(Error.PRINCIPAL_DESERIALIZATION_FAILURE, str(error)) from error
+    address = _address(body.client_host_address)
+    try:
+        header, offset = decode_request_header(body.request_data)
+    except DecodeError as error:
+        raise KafkaError(Error.UNSUPPORTED_VERSION, f"the inner header does not parse: {error}") from error
+    row = API_TABLE[header.api_key]
+    if not row.forwardable:
+        raise KafkaError(Error.INVALID_REQUEST, f"{row.name} may not be forwarded")
+    try:
+        inner = decode(header.api_key, body.request_data, header.api_version, offset)
+    except DecodeError as error:
+        raise KafkaError(Error.UNSUPPORTED_VERSION, f"the inner {row.name} does not parse: {error}") from error
+    outer = envelope.context
+    context = outer.forwarded(principal, address, bytes(body.client_host_address))
+    return ApiRequest(
+        header, inner, context, body.request_data, envelope.received_at, forwarded_by=str(outer.principal)
+    )
+
+
+def _address(raw: bytes) -> str:
+    try:
+        return str(ipaddress.ip_address(bytes(raw)))
+    except ValueError as error:
+        raise KafkaError(
+            Error.INVALID_REQUEST, f"a client address has 4 or 16 bytes, this one has {len(raw)}"
+        ) from error
+
+
+def names_not_controller(answer: Any) -> bool:
+    """Whether any part of an answer says NOT_CONTROLLER: then the whole Envelope does, and is asked again."""
+    not_controller = int(Error.NOT_CONTROLLER)
+    if getattr(answer, "error_code", 0) == not_controller:
+        return True
+    for name in ("topics", "responses", "results"):
+        for part in getattr(answer, name, None) or ():
+            if getattr(part, "error_code", 0) == not_controller:
+                return True
+    return False

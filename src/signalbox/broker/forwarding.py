@@ -1,0 +1,97 @@
+"""Forwarding: a client's change goes to the active controller inside an Envelope (KIP-590, F2 and F5).
+
+The client's header and body travel byte for byte; beside them the principal and the address of the client, since
+the controller authorises again with those. What comes back is passed on as it is; what went wrong is told to the
+client as F5 has it:
+
+    Envelope error                       the client sees
+    NONE                                 the inner answer, untouched
+    NOT_CONTROLLER                       nothing yet: the channel asks the next controller, until the deadline
+    (deadline)                           REQUEST_TIMED_OUT in the request's own shape
+    UNSUPPORTED_VERSION                  its connection closed, so that it negotiates again
+    CLUSTER_AUTHORIZATION_FAILED         UNKNOWN_SERVER_ERROR; logged and counted as a fault inside the cluster
+    PRINCIPAL_DESERIALIZATION_FAILURE    UNKNOWN_SERVER_ERROR
+    any other                            UNKNOWN_SERVER_ERROR
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, RawAnswer
+from signalbox.broker.error_responses import error_response
+from signalbox.broker.forwarding_metrics import ForwardingMetrics
+from signalbox.broker.ports import EnvelopeChannel
+from signalbox.client.failures import ClientFailure
+from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.headers import decode_response_header
+from signalbox.security.principal import PrincipalSerde
+
+log = logging.getLogger(__name__)
+
+
+class EnvelopeForwarder:
+    """Wraps requests that belong to the active controller and unwraps its answers."""
+
+    def __init__(
+        self,
+        channel: EnvelopeChannel,
+        serde: PrincipalSerde,
+        metrics: ForwardingMetrics,
+        request_timeout_ms: int,
+    ) -> None:
+        self._channel = channel
+        self._serde = serde
+        self._metrics = metrics
+        self._request_timeout_ms = request_timeout_ms
+
+    async def forward(self, request: ApiRequest) -> FinalAnswer:
+        """The active controller's answer to `request`, or the error of the table above; never later than the
+        request timeout."""
+        context = request.context
+        self._metrics.started(request.header.client_id)
+        try:
+            envelope = await self._channel.envelope(
+                bytes(request.frame),
+                self._serde.serialize(context.principal),
+                context.client_address_bytes,
+                self._request_timeout_ms,
+            )
+        except KafkaError as error:
+            timed_out = error.error is Error.REQUEST_TIMED_OUT
+            self._metrics.failed(error.error)
+            return error_response(request, Error.REQUEST_TIMED_OUT if timed_out else Error.UNKNOWN_SERVER_ERROR)
+        except ClientFailure as failure:
+            log.error("a request could not be forwarded: %s", failure)
+            self._metrics.failed(Error.UNKNOWN_SERVER_ERROR)
+            return error_response(request, Error.UNKNOWN_SERVER_ERROR)
+        finally:
+            self._metrics.ended()
+        return self._completed(request, envelope)
+
+    def _completed(self, request: ApiRequest, envelope: Any) -> FinalAnswer:
+        if envelope.error_code == Error.NONE:
+            return self._inner(request, envelope.response_data)
+        self._metrics.failed(Error.of(envelope.error_code))
+        if envelope.error_code == Error.UNSUPPORTED_VERSION:
+            return CloseConnection("the active controller does not take this version; negotiate again")
+        if envelope.error_code == Error.CLUSTER_AUTHORIZATION_FAILED:
+            # BROKER_AUTHORIZATION_FAILURE of the KIP has no number on the wire: it lives in our log and metric.
+            log.error(
+                "the active controller refused this broker's Envelope: BROKER_AUTHORIZATION_FAILURE; give the"
+                " brokers' principal CLUSTER_ACTION on the cluster, or list it in super.users"
+            )
+        return error_response(request, Error.UNKNOWN_SERVER_ERROR)
+
+    def _inner(self, request: ApiRequest, response_data: bytes | None) -> FinalAnswer:
+        header = request.header
+        try:
+            correlation_id, _ = decode_response_header(response_data or b"", header.api_key, header.api_version)
+        except DecodeError:
+            correlation_id = None
+        if response_data is None or correlation_id != header.correlation_id:
+            log.error("the active controller's inner answer is not one to request %d", header.correlation_id)
+            return error_response(request, Error.UNKNOWN_SERVER_ERROR)
+        return RawAnswer(bytes(response_data))

@@ -1,0 +1,100 @@
+"""ApiVersions (key 18): what this listener takes, and whether the peer reached whom it meant. Versions 0-5.
+
+Order of checks (KIP-511, KIP-1242): a version we do not have is answered in the layout of version 0 with error 35
+and our own range; a bad software name, or just one half of the identity, is INVALID_REQUEST with an empty table;
+another cluster or node is REBOOTSTRAP_REQUIRED with an empty table. Before authentication as after it, and the
+answer never says which half was wrong. The socket stays open after each of these.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from signalbox.broker.advertised_versions import AdvertisedVersions
+from signalbox.broker.api_request import Answer, ApiRequest, RawAnswer
+from signalbox.broker.misroutes import MisrouteLog
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.headers import encode_response_header
+from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+_NAMES_SOFTWARE_FROM = 3
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+class EncodedBody:
+    """A response whose body bytes are the same for everybody at one version."""
+
+    __slots__ = ("chunks", "error_code")
+
+    def __init__(self, body: bytes, error_code: int = 0) -> None:
+        self.chunks = [body]
+        self.error_code = error_code
+
+    def encode_chunks(self, version: int) -> list[Any]:
+        return self.chunks
+
+
+class ApiVersionsHandler:
+    """Compares identities and answers with the advertised ranges, cached as bytes."""
+
+    def __init__(self, advertised: AdvertisedVersions, cluster_id: str, node_id: int, misroutes: MisrouteLog) -> None:
+        self._advertised = advertised
+        self._cluster_id = cluster_id
+        self._node_id = node_id
+        self._misroutes = misroutes
+        self._bodies: dict[tuple[int, bool], tuple[object, EncodedBody]] = {}
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        row = API_TABLE[ApiKey.API_VERSIONS]
+        version = request.header.api_version
+        if not row.min_version <= version <= row.max_version:
+            return self._unsupported(request)
+        body = request.body
+        error = self._check(request, body)
+        if error is not Error.NONE:
+            return ApiVersionsResponse(error_code=error)
+        context = request.context
+        if body.client_software_name:
+            context.client_software_name = body.client_software_name
+            context.client_software_version = body.client_software_version
+        return self._table(version, context.control_plane)
+
+    def _check(self, request: ApiRequest, body: ApiVersionsRequest) -> Error:
+        names_software = request.header.api_version >= _NAMES_SOFTWARE_FROM
+        if names_software and not (
+            _SOFTWARE.fullmatch(body.client_software_name) and _SOFTWARE.fullmatch(body.client_software_version)
+        ):
+            return Error.INVALID_REQUEST
+        if (body.cluster_id is None) != (body.node_id == -1):
+            return Error.INVALID_REQUEST
+        if body.cluster_id is None or (body.cluster_id == self._cluster_id and body.node_id == self._node_id):
+            return Error.NONE
+        self._misroutes.refused(
+            request, expected=(body.cluster_id, body.node_id), actual=(self._cluster_id, self._node_id)
+        )
+        return Error.REBOOTSTRAP_REQUIRED
+
+    def _table(self, version: int, control_plane: bool) -> EncodedBody:
+        ranges = self._advertised.ranges(control_plane)
+        cached = self._bodies.get((version, control_plane))
+        if cached is not None and cached[0] is ranges:
+            return cached[1]
+        response = ApiVersionsResponse(
+            api_keys=[
+                ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high)
+                for key, (low, high) in ranges.items()
+            ]
+        )
+        made = EncodedBody(response.encode(version))
+        self._bodies[version, control_plane] = (ranges, made)
+        return made
+
+    def _unsupported(self, request: ApiRequest) -> RawAnswer:
+        row = API_TABLE[ApiKey.API_VERSIONS]
+        own = ApiVersionsResponse.ApiVersion(
+            api_key=ApiKey.API_VERSIONS, min_version=row.min_version, max_version=row.max_version
+        )
+        body = ApiVersionsResponse(error_code=Error.UNSUPPORTED_VERSION, api_keys=[own]).encode(0)
+        return RawAnswer(encode_response_header(ApiKey.API_VERSIONS, 0, request.header.correlation_id) + body)

@@ -1,0 +1,51 @@
+"""LeaderAndIsr (4), StopReplica (5), UpdateMetadata (6): the controller tells this broker what it hosts and what is.
+
+Each needs CLUSTER_ACTION. The broker epoch is checked first (smaller than our own is STALE_BROKER_EPOCH, -1 is not
+checked), the controller epoch next; what a stale one is answered with differs per API (facts: 4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from signalbox.broker.api_request import Answer, ApiRequest, ResponseMessage
+from signalbox.broker.cluster_action import require_cluster_action
+from signalbox.protocol.api_table import API_TABLE
+from signalbox.protocol.error_table import Error
+from signalbox.security.authorizer import Authorizer
+
+
+class BrokerEpochs(Protocol):
+    """What this broker knows of its own life and of the controller's."""
+
+    @property
+    def broker_epoch(self) -> int: ...
+
+    def accept_controller_epoch(self, controller_epoch: int) -> bool:
+        """False when a newer controller has spoken; otherwise the epoch is remembered."""
+        ...
+
+
+class ControlRequestHandler:
+    """One of the three; `apply` does it and gives the response."""
+
+    def __init__(self, authorizer: Authorizer, epochs: BrokerEpochs, apply: Callable[[Any], Any]) -> None:
+        self._authorizer = authorizer
+        self._epochs = epochs
+        self._apply = apply
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        require_cluster_action(self._authorizer, request.context)
+        body = request.body
+        if body.broker_epoch != -1 and body.broker_epoch < self._epochs.broker_epoch:
+            return _refused(request, Error.STALE_BROKER_EPOCH)
+        if not self._epochs.accept_controller_epoch(body.controller_epoch):
+            return _refused(request, Error.STALE_CONTROLLER_EPOCH)
+        answer: Answer = self._apply(body)
+        return answer
+
+
+def _refused(request: ApiRequest, error: Error) -> ResponseMessage:
+    refused: ResponseMessage = API_TABLE[request.header.api_key].response(error_code=error)
+    return refused

@@ -1,0 +1,26 @@
+"""ControlledShutdown (7), AlterPartition (56), AllocateProducerIds (67): brokers ask the active controller.
+
+Need CLUSTER_ACTION on the cluster. They are never forwarded: the asking broker knows the active controller, and one
+that is not active answers NOT_CONTROLLER so that it looks again.
+"""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.cluster_action import require_cluster_action
+from signalbox.broker.ports import ActiveController
+from signalbox.protocol.api_table import ApiKey
+from signalbox.security.authorizer import Authorizer
+
+
+class ControllerRequestHandler:
+    """One broker-to-controller API."""
+
+    def __init__(self, api_key: ApiKey, controller: ActiveController, authorizer: Authorizer) -> None:
+        self._api_key = api_key
+        self._controller = controller
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        require_cluster_action(self._authorizer, request.context)
+        return self._controller.handle(self._api_key, request.body, request.context)

@@ -1,0 +1,65 @@
+"""DeleteTopics (key 20): answered by the active controller; other brokers forward. KIP-516; versions 1-6.
+
+Needs DELETE on the topic. Asked by id without DESCRIBE, the name is not told. Version 6 names topics or ids in one
+list, earlier versions only names; both at once for one entry is INVALID_REQUEST.
+"""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.authorization import may
+from signalbox.broker.ports import ActiveController
+from signalbox.common.ids import ZERO_UUID
+from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+
+_Result = DeleteTopicsResponse.DeletableTopicResult
+_State = DeleteTopicsRequest.DeleteTopicState
+
+
+class DeleteTopicsHandler:
+    def __init__(self, controller: ActiveController, authorizer: Authorizer, cache: MetadataCache) -> None:
+        self._controller = controller
+        self._authorizer = authorizer
+        self._cache = cache
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        return self._delete(request)
+
+    async def _delete(self, request: ApiRequest) -> FinalAnswer:
+        body: DeleteTopicsRequest = request.body
+        states = [_State(name=name) for name in body.topic_names] + list(body.topics)
+        if any(state.name is not None and state.topic_id != ZERO_UUID for state in states):
+            raise KafkaError(Error.INVALID_REQUEST, "a topic is named or given by its id, not both")
+        results: list[_Result] = []
+        allowed: list[_State] = []
+        for state in states:
+            refusal = self._refusal(request, state)
+            if refusal is None:
+                allowed.append(state)
+            else:
+                results.append(refusal)
+        if allowed:
+            wanted = DeleteTopicsRequest(topics=allowed, timeout_ms=body.timeout_ms)
+            answer: DeleteTopicsResponse = await self._controller.handle(ApiKey.DELETE_TOPICS, wanted, request.context)
+            results += answer.responses
+        return DeleteTopicsResponse(responses=results)
+
+    def _refusal(self, request: ApiRequest, state: _State) -> _Result | None:
+        by_id = state.name is None
+        name = self._cache.image.topic_name(state.topic_id) if by_id else state.name
+        if name is None:
+            return _Result(name=None, topic_id=state.topic_id, error_code=Error.UNKNOWN_TOPIC_ID)
+        if may(self._authorizer, request.context, AclOperation.DELETE, name):
+            return None
+        tells_name = not by_id or may(self._authorizer, request.context, AclOperation.DESCRIBE, name)
+        return _Result(
+            name=name if tells_name else None,
+            topic_id=state.topic_id,
+            error_code=Error.TOPIC_AUTHORIZATION_FAILED,
+            error_message="Authorization failed.",
+        )

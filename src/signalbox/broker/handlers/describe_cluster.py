@@ -1,0 +1,62 @@
+"""DescribeCluster (key 60): the cluster as the request's listener shows it. KIP-700, KIP-919; versions 0-2.
+
+Brokers without the listener are left out. Endpoint type 1 is brokers; 2 (controllers) is a type we know and this
+listener does not serve. Version 2 can also list fenced brokers: in this system a broker that is registered is live,
+so there are none. The controller id is a random live broker (F12): any of them forwards.
+"""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.authorization import may_on_cluster, operations_bit_field
+from signalbox.broker.exposed_controller import ExposedController
+from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.describe_cluster import DescribeClusterResponse
+from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
+from signalbox.security.authorizer import Authorizer
+
+_BROKERS, _CONTROLLERS = 1, 2
+
+
+class DescribeClusterHandler:
+    """Answers from the metadata cache alone."""
+
+    def __init__(
+        self, cache: MetadataCache, cluster_id: str, authorizer: Authorizer, controller: ExposedController
+    ) -> None:
+        self._cache = cache
+        self._cluster_id = cluster_id
+        self._authorizer = authorizer
+        self._controller = controller
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        asked = request.body.endpoint_type
+        if asked != _BROKERS:
+            known = asked == _CONTROLLERS
+            code = Error.MISMATCHED_ENDPOINT_TYPE if known else Error.UNSUPPORTED_ENDPOINT_TYPE
+            if request.header.api_version == 0:
+                code = Error.INVALID_REQUEST
+            text = "this listener serves brokers" if known else f"endpoint type {asked} is unknown"
+            return DescribeClusterResponse(error_code=code, error_message=text)
+        listener = request.context.listener_name
+        image = self._cache.image
+        brokers = [
+            DescribeClusterResponse.DescribeClusterBroker(
+                broker_id=broker_id, host=endpoint.host, port=endpoint.port, rack=image.brokers[broker_id].rack
+            )
+            for broker_id, endpoint in image.nodes(listener).items()
+        ]
+        answer = DescribeClusterResponse(
+            cluster_id=self._cluster_id,
+            controller_id=self._controller.id_for(listener),
+            brokers=brokers,
+        )
+        if request.body.include_cluster_authorized_operations:
+            answer.cluster_authorized_operations = self._operations(request)
+        return answer
+
+    def _operations(self, request: ApiRequest) -> int:
+        if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE):
+            return 0
+        return operations_bit_field(self._authorizer, request.context, ResourceType.CLUSTER, CLUSTER_NAME)

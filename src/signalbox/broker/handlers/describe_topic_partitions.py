@@ -1,0 +1,95 @@
+"""DescribeTopicPartitions (key 75): partitions of many topics, page by page. KIP-966; version 0.
+
+Topics come in the order of their names; no topics asked for means all. `response_partition_limit` caps the
+partitions of one answer (and so does max.request.partition.size.limit); the cursor says where the next one goes on.
+"""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.authorization import may, operations_bit_field
+from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
+from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+)
+from signalbox.security.acl import AclOperation, ResourceType
+from signalbox.security.authorizer import Authorizer
+
+_Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
+_Partition = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition
+_MAX_PARTITIONS = 2_000
+# The newest Metadata rules hold here: a leader without the listener is LISTENER_NOT_FOUND.
+_METADATA_VERSION = 13
+
+
+class DescribeTopicPartitionsHandler:
+    def __init__(self, cache: MetadataCache, authorizer: Authorizer) -> None:
+        self._cache = cache
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        body: DescribeTopicPartitionsRequest = request.body
+        cursor = body.cursor
+        if cursor is not None and cursor.partition_index < 0:
+            raise KafkaError(Error.INVALID_REQUEST, "a cursor's partition index is never negative")
+        asked = sorted({topic.name for topic in body.topics})
+        names = asked or sorted(self._cache.image.topics)
+        first_partition = 0
+        if cursor is not None:
+            names = [name for name in names if name >= cursor.topic_name]
+            first_partition = cursor.partition_index if names[:1] == [cursor.topic_name] else 0
+        limit = min(max(body.response_partition_limit, 1), _MAX_PARTITIONS)
+        return self._page(request, names, bool(asked), first_partition, limit)
+
+    def _page(
+        self, request: ApiRequest, names: list[str], asked: bool, first_partition: int, limit: int
+    ) -> DescribeTopicPartitionsResponse:
+        answer = DescribeTopicPartitionsResponse()
+        for name in names:
+            if not may(self._authorizer, request.context, AclOperation.DESCRIBE, name):
+                if asked:
+                    answer.topics.append(_Topic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name))
+                continue
+            if limit <= 0:
+                answer.next_cursor = DescribeTopicPartitionsResponse.Cursor(topic_name=name, partition_index=0)
+                break
+            topic, count = self._topic(request, name, first_partition, limit)
+            answer.topics.append(topic)
+            limit -= count
+            image = self._cache.image.topics.get(name)
+            if image is not None and first_partition + count < len(image.partitions):
+                answer.next_cursor = DescribeTopicPartitionsResponse.Cursor(
+                    topic_name=name, partition_index=first_partition + count
+                )
+                break
+            first_partition = 0
+        return answer
+
+    def _topic(self, request: ApiRequest, name: str, first_partition: int, limit: int) -> tuple[_Topic, int]:
+        image = self._cache.image.topics.get(name)
+        if image is None:
+            return _Topic(error_code=Error.UNKNOWN_TOPIC_OR_PARTITION, name=name), 0
+        view = TopicView(self._cache.image, request.context.listener_name, _METADATA_VERSION)
+        indexes = sorted(image.partitions)[first_partition : first_partition + limit]
+        partitions = []
+        for index in indexes:
+            seen = view.partition(index, image.partitions[index])
+            partitions.append(
+                _Partition(
+                    error_code=seen.error_code,
+                    partition_index=index,
+                    leader_id=seen.leader_id,
+                    leader_epoch=seen.leader_epoch,
+                    replica_nodes=seen.replica_nodes,
+                    isr_nodes=seen.isr_nodes,
+                    offline_replicas=seen.offline_replicas,
+                )
+            )
+        topic = _Topic(name=name, topic_id=image.topic_id, is_internal=name in INTERNAL_TOPICS, partitions=partitions)
+        topic.topic_authorized_operations = operations_bit_field(
+            self._authorizer, request.context, ResourceType.TOPIC, name
+        )
+        return topic, len(indexes)

@@ -1,0 +1,91 @@
+"""Envelope (key 58): a request that another broker passes on to the active controller. KIP-590, versions 0.
+
+Order of checks as in Kafka: the privileged listener (else the connection is closed), CLUSTER_ACTION on the cluster
+for the broker's own principal, an active controller here, then what is inside. The inner request is answered by
+the same router, once, with the original principal: being forwarded gives nobody a right they do not have.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from signalbox.broker.api_request import Answer, ApiRequest, CloseConnection, FinalAnswer, RawAnswer
+from signalbox.broker.cluster_action import may_act_on_cluster
+from signalbox.broker.envelope import names_not_controller, unwrap
+from signalbox.broker.ports import ActiveController
+from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.envelope import EnvelopeResponse
+from signalbox.security.authorizer import Authorizer
+from signalbox.security.principal import PrincipalSerde
+
+
+class InnerRouter(Protocol):
+    """The router, as an Envelope needs it."""
+
+    def decode(self, api_key: int, frame: bytes | memoryview, version: int, offset: int) -> Any: ...
+
+    def answer(self, request: ApiRequest) -> Answer: ...
+
+    async def settle(self, request: ApiRequest, answer: Answer) -> FinalAnswer: ...
+
+    def encode(self, request: ApiRequest, answer: Any) -> list[Any]: ...
+
+
+class EnvelopeHandler:
+    """Answers Envelopes on the active controller."""
+
+    def __init__(
+        self,
+        router: InnerRouter,
+        controller: ActiveController,
+        authorizer: Authorizer,
+        serde: PrincipalSerde,
+        audit: AuditSink,
+    ) -> None:
+        self._router = router
+        self._serde = serde
+        self._controller = controller
+        self._authorizer = authorizer
+        self._audit = audit
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        if not request.context.privileged:
+            self._refused(request, "an Envelope came in on a listener that is not privileged")
+            return CloseConnection("an Envelope came in on a listener that is not privileged")
+        if not may_act_on_cluster(self._authorizer, request.context):
+            self._refused(request, "an Envelope came from a principal without CLUSTER_ACTION")
+            return EnvelopeResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED)
+        if not self._controller.is_active:
+            return EnvelopeResponse(error_code=Error.NOT_CONTROLLER)
+        try:
+            inner = unwrap(request, self._router.decode, self._serde)
+        except KafkaError as error:
+            self._refused(request, error.message)
+            return EnvelopeResponse(error_code=error.error)
+        return self._answer(inner)
+
+    async def _answer(self, inner: ApiRequest) -> FinalAnswer:
+        answer = await self._router.settle(inner, self._router.answer(inner))
+        if isinstance(answer, RawAnswer):
+            return EnvelopeResponse(response_data=answer.payload)
+        if names_not_controller(answer):
+            return EnvelopeResponse(error_code=Error.NOT_CONTROLLER)
+        return EnvelopeResponse(response_data=b"".join(self._router.encode(inner, answer)))
+
+    def _refused(self, request: ApiRequest, reason: str) -> None:
+        context = request.context
+        self._audit.record(
+            AuditEvent(
+                kind=AuditKind.REFUSED,
+                listener=context.listener_name,
+                connection_id=context.connection_id,
+                client_address=context.client_address,
+                client_id=request.header.client_id or "",
+                principal=str(context.principal),
+                api="ENVELOPE",
+                api_version=request.header.api_version,
+                correlation_id=request.header.correlation_id,
+                reason=reason,
+            )
+        )

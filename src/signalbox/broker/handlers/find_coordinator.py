@@ -1,0 +1,71 @@
+"""FindCoordinator (key 10): which broker coordinates a group. KIP-699; versions 0-6.
+
+Key type 0 (group) is answered; transactions (1) and share groups (2) are refused with INVALID_REQUEST: this broker
+has neither (conformance table). The internal topic is created by the active controller when it is missing (F10).
+A coordinator whose broker lacks the request's listener is COORDINATOR_NOT_AVAILABLE, never LISTENER_NOT_FOUND.
+Versions 0-3 ask for one key at the top, 4 and later for many.
+"""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.authorization import require_group
+from signalbox.broker.ports import TopicCreation
+from signalbox.coordinator.group_partition import partition_for
+from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+
+_Coordinator = FindCoordinatorResponse.Coordinator
+OFFSETS_TOPIC = "__consumer_offsets"
+_GROUP = 0
+_BATCHED_FROM = 4
+
+
+class FindCoordinatorHandler:
+    def __init__(self, cache: MetadataCache, authorizer: Authorizer, creation: TopicCreation) -> None:
+        self._cache = cache
+        self._authorizer = authorizer
+        self._creation = creation
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        return self._find_all(request)
+
+    async def _find_all(self, request: ApiRequest) -> FinalAnswer:
+        body: FindCoordinatorRequest = request.body
+        if request.header.api_version >= _BATCHED_FROM:
+            return FindCoordinatorResponse(
+                coordinators=[await self._find(request, key) for key in body.coordinator_keys]
+            )
+        found = await self._find(request, body.key)
+        return FindCoordinatorResponse(
+            error_code=found.error_code,
+            error_message=found.error_message,
+            node_id=found.node_id,
+            host=found.host,
+            port=found.port,
+        )
+
+    async def _find(self, request: ApiRequest, key: str) -> _Coordinator:
+        try:
+            return await self._coordinator(request, key)
+        except KafkaError as error:
+            return _Coordinator(key=key, node_id=-1, port=-1, error_code=error.error, error_message=error.message)
+
+    async def _coordinator(self, request: ApiRequest, key: str) -> _Coordinator:
+        if request.body.key_type != _GROUP:
+            raise KafkaError(Error.INVALID_REQUEST, f"coordinators of type {request.body.key_type} do not exist here")
+        require_group(self._authorizer, request.context, AclOperation.DESCRIBE, key)
+        topic = self._cache.image.topics.get(OFFSETS_TOPIC)
+        if topic is None:
+            _, message = await self._creation.create(OFFSETS_TOPIC, None)
+            raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, message)
+        partition = topic.partitions[partition_for(key, len(topic.partitions))]
+        endpoint = self._cache.image.nodes(request.context.listener_name).get(partition.leader)
+        if endpoint is None:
+            raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, "the coordinator is not available on this listener")
+        return _Coordinator(
+            key=key, node_id=partition.leader, host=endpoint.host, port=endpoint.port, error_code=0, error_message=None
+        )

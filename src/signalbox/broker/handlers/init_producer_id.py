@@ -1,0 +1,41 @@
+"""InitProducerId (key 22): a producer id for an idempotent producer. KIP-98; versions 0-5.
+
+Ids come in blocks from the active controller (AllocateProducerIds); any broker hands them out. A transactional id is
+refused: transactions are a gap in the conformance table. Needs IDEMPOTENT_WRITE on the cluster or WRITE on a topic.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.authorization import may_on_cluster
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.init_producer_id import InitProducerIdResponse
+from signalbox.security.acl import AclOperation, ResourceType
+from signalbox.security.authorizer import Authorizer
+
+
+class ProducerIds(Protocol):
+    async def next(self) -> int:
+        """A producer id that nobody has had. KafkaError when the controller gives no block."""
+        ...
+
+
+class InitProducerIdHandler:
+    def __init__(self, producer_ids: ProducerIds, authorizer: Authorizer) -> None:
+        self._producer_ids = producer_ids
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        if request.body.transactional_id is not None:
+            raise KafkaError(Error.INVALID_REQUEST, "transactions are not supported")
+        context = request.context
+        if not may_on_cluster(
+            self._authorizer, context, AclOperation.IDEMPOTENT_WRITE
+        ) and not self._authorizer.authorize_any(context, AclOperation.WRITE, ResourceType.TOPIC):
+            raise KafkaError(Error.CLUSTER_AUTHORIZATION_FAILED, "no IDEMPOTENT_WRITE on the cluster")
+        return self._next()
+
+    async def _next(self) -> FinalAnswer:
+        return InitProducerIdResponse(producer_id=await self._producer_ids.next(), producer_epoch=0)

@@ -1,0 +1,145 @@
+"""Metadata (key 3): topics and brokers as the request's listener shows them. KIP-103, KIP-516; versions 0-13.
+
+Only endpoints of the listener the request came in on leave the house (L10). A partition whose leader lacks that
+listener is LISTENER_NOT_FOUND (LEADER_NOT_AVAILABLE below version 6). Missing topics are created when both sides
+allow it, by the active controller; the answer waits for it, bounded by the request timeout (F10, F11).
+Version notes: in version 0 an empty list means all topics; topic ids may be asked for from 12 on (10 and 11 carry
+the field but refuse it); below 4 auto creation is always allowed by the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.authorization import may, may_on_cluster, operations_bit_field
+from signalbox.broker.exposed_controller import ExposedController
+from signalbox.broker.ports import TopicCreation
+from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
+from signalbox.common.ids import ZERO_UUID
+from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
+from signalbox.security.authorizer import Authorizer
+
+_Topic = MetadataResponse.MetadataResponseTopic
+_ID_LOOKUPS_FROM = 12
+
+
+class MetadataHandler:
+    """Answers from the cache; asks for missing topics through the topic-creation port."""
+
+    def __init__(
+        self,
+        cache: MetadataCache,
+        cluster_id: str,
+        authorizer: Authorizer,
+        controller: ExposedController,
+        creation: TopicCreation | None,
+    ) -> None:
+        self._cache = cache
+        self._cluster_id = cluster_id
+        self._authorizer = authorizer
+        self._controller = controller
+        self._creation = creation
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        body: MetadataRequest = request.body
+        version = request.header.api_version
+        if body.topics is not None and version < _ID_LOOKUPS_FROM and any(_names_no_topic(t) for t in body.topics):
+            raise KafkaError(Error.INVALID_REQUEST, "topics are asked for by name below version 12")
+        if body.topics is None or (version == 0 and not body.topics):
+            return self._response(request, self._all_topics(request))
+        if any(topic.topic_id != ZERO_UUID for topic in body.topics):
+            return self._response(request, [self._by_id(request, topic.topic_id) for topic in body.topics])
+        names = [topic.name or "" for topic in body.topics]
+        found = [self._by_name(request, name) for name in names]
+        missing = [topic for topic in found if topic.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION]
+        if missing and self._creation is not None and (body.allow_auto_topic_creation or version < 4):
+            return self._created(request, found, self._creation)
+        return self._response(request, found)
+
+    def _all_topics(self, request: ApiRequest) -> Iterable[_Topic]:
+        view = TopicView(self._cache.image, request.context.listener_name, request.header.api_version)
+        for topic in self._cache.image.topics.values():
+            if may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name):
+                yield self._with_operations(request, view.topic(topic))
+
+    def _by_id(self, request: ApiRequest, topic_id: bytes) -> _Topic:
+        name = self._cache.image.topic_name(topic_id)
+        if name is None:
+            return _Topic(error_code=Error.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
+        found = self._by_name(request, name)
+        if found.error_code == Error.TOPIC_AUTHORIZATION_FAILED:
+            return _Topic(error_code=found.error_code, name=None, topic_id=topic_id)
+        return found
+
+    def _by_name(self, request: ApiRequest, name: str) -> _Topic:
+        if not may(self._authorizer, request.context, AclOperation.DESCRIBE, name):
+            return _Topic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name)
+        topic = self._cache.image.topics.get(name)
+        if topic is None:
+            return _Topic(error_code=Error.UNKNOWN_TOPIC_OR_PARTITION, name=name, is_internal=name in INTERNAL_TOPICS)
+        view = TopicView(self._cache.image, request.context.listener_name, request.header.api_version)
+        return self._with_operations(request, view.topic(topic))
+
+    def _with_operations(self, request: ApiRequest, topic: _Topic) -> _Topic:
+        if request.body.include_topic_authorized_operations:
+            topic.topic_authorized_operations = operations_bit_field(
+                self._authorizer, request.context, ResourceType.TOPIC, topic.name or ""
+            )
+        return topic
+
+    async def _created(self, request: ApiRequest, found: list[_Topic], creation: TopicCreation) -> FinalAnswer:
+        async def settle(topic: _Topic) -> _Topic:
+            if topic.error_code != Error.UNKNOWN_TOPIC_OR_PARTITION:
+                return topic
+            name = topic.name or ""
+            if not self._may_create(request, name):
+                return _Topic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name)
+            code, _ = await creation.create(name, request)
+            if code == Error.POLICY_VIOLATION and request.header.api_version < 10:
+                code = Error.TOPIC_AUTHORIZATION_FAILED
+            if code == Error.NONE:
+                fresh = self._by_name(request, name)
+                # Created, yet not in our own image: the client asks again and finds it.
+                if fresh.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION:
+                    fresh.error_code = Error.LEADER_NOT_AVAILABLE
+                return fresh
+            return _Topic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
+
+        return self._response(request, await asyncio.gather(*(settle(topic) for topic in found)))
+
+    def _may_create(self, request: ApiRequest, name: str) -> bool:
+        return may_on_cluster(self._authorizer, request.context, AclOperation.CREATE) or may(
+            self._authorizer, request.context, AclOperation.CREATE, name
+        )
+
+    def _response(self, request: ApiRequest, topics: Iterable[_Topic]) -> MetadataResponse:
+        listener = request.context.listener_name
+        image = self._cache.image
+        answer = MetadataResponse(
+            brokers=[
+                MetadataResponse.MetadataResponseBroker(
+                    node_id=node_id, host=endpoint.host, port=endpoint.port, rack=image.brokers[node_id].rack
+                )
+                for node_id, endpoint in image.nodes(listener).items()
+            ],
+            cluster_id=self._cluster_id,
+            controller_id=self._controller.id_for(listener),
+            topics=list(topics),
+        )
+        if request.body.include_cluster_authorized_operations:
+            allowed = may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE)
+            answer.cluster_authorized_operations = (
+                operations_bit_field(self._authorizer, request.context, ResourceType.CLUSTER, CLUSTER_NAME)
+                if allowed
+                else 0
+            )
+        return answer
+
+
+def _names_no_topic(topic: MetadataRequest.MetadataRequestTopic) -> bool:
+    return topic.name is None or topic.topic_id != ZERO_UUID

@@ -1,0 +1,87 @@
+"""What the broker's rooms need of their neighbours, in the broker's own words; wiring hands them the real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from typing import Any, Protocol
+
+from signalbox.broker.api_request import ApiRequest, FinalAnswer
+from signalbox.broker.routes import RouteRow
+from signalbox.protocol.headers import RequestHeader
+from signalbox.security.request_context import RequestContext
+
+
+class InboundRequest(Protocol):
+    """Network's request: ends with exactly one of the three methods."""
+
+    header: RequestHeader
+    frame: bytes | memoryview
+    body_offset: int
+    context: RequestContext
+    received_at: float
+
+    def respond(self, chunks: list[Any]) -> None: ...
+
+    def respond_nothing(self) -> None: ...
+
+    def close_connection(self, reason: str) -> None: ...
+
+
+class ActiveController(Protocol):
+    """The controller on this node, active or not."""
+
+    @property
+    def is_active(self) -> bool: ...
+
+    async def handle(self, api_key: int, request: Any, context: RequestContext) -> Any:
+        """The response message; KafkaError(NOT_CONTROLLER) when this node is not the active controller."""
+        ...
+
+
+class Forwarder(Protocol):
+    def forward(self, request: ApiRequest) -> Awaitable[FinalAnswer]:
+        """The active controller's answer to a request that came to another broker (KIP-590)."""
+        ...
+
+
+class RequestObserver(Protocol):
+    """Sees every request that ended: metrics and the audit trail."""
+
+    def observe(
+        self, request: ApiRequest, row: RouteRow, answer: FinalAnswer, response_bytes: int, duration_s: float
+    ) -> None: ...
+
+
+class ControllerRequests(Protocol):
+    """Requests of this broker to the active controller, wherever it is (itself included)."""
+
+    async def request(self, message: Any, timeout_ms: int) -> Any:
+        """The response message; KafkaError(REQUEST_TIMED_OUT) at the deadline."""
+        ...
+
+
+class EnvelopeChannel(Protocol):
+    """The way of Envelopes to the active controller: pipelined, with a deadline, NOT_CONTROLLER looked up again."""
+
+    async def envelope(self, request_data: bytes, principal: bytes, client_address: bytes, timeout_ms: int) -> Any:
+        """The EnvelopeResponse. KafkaError(REQUEST_TIMED_OUT) at the deadline, UNSUPPORTED_VERSION when the
+        controller takes no Envelope, SASL_AUTHENTICATION_FAILED when it does not let us in."""
+        ...
+
+
+class ConfigValues(Protocol):
+    """Configs of topics and brokers as they stand now: what is set, over the defaults."""
+
+    def topic_overrides(self, topic: str) -> Mapping[str, str]: ...
+
+    def broker_overrides(self, broker_id: int) -> Mapping[str, str]: ...
+
+    def broker_default_overrides(self) -> Mapping[str, str]: ...
+
+
+class TopicCreation(Protocol):
+    """Creates missing topics on behalf of Metadata and FindCoordinator (F10): in-flight requests are joined."""
+
+    async def create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
+        """(error code, message) once the controller has answered; 0 when the topic is there."""
+        ...

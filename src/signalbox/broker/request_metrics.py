@@ -1,0 +1,51 @@
+"""Kafka's request metrics, kept as plain numbers per API and read when somebody scrapes."""
+
+from __future__ import annotations
+
+from signalbox.common.metrics import MetricName, Metrics
+from signalbox.protocol.api_table import ApiKey
+
+_GROUP, _TYPE = "kafka.network", "RequestMetrics"
+_REQUESTS = MetricName(_GROUP, _TYPE, "RequestsPerSec")
+_TOTAL_TIME = MetricName(_GROUP, _TYPE, "TotalTimeMs")
+_REQUEST_BYTES = MetricName(_GROUP, _TYPE, "RequestBytes")
+_RESPONSE_BYTES = MetricName(_GROUP, _TYPE, "ResponseBytes")
+
+
+class _Api:
+    __slots__ = ("count", "request_bytes", "response_bytes", "total_s")
+
+    def __init__(self) -> None:
+        self.count = self.request_bytes = self.response_bytes = 0
+        self.total_s = 0.0
+
+
+class RequestMetrics:
+    """One row per API that was asked at least once."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._apis: dict[int, _Api] = {}
+
+    def ended(self, api_key: ApiKey, request_bytes: int, response_bytes: int, duration_s: float) -> None:
+        api = self._apis.get(api_key) or self._first(api_key)
+        api.count += 1
+        api.request_bytes += request_bytes
+        api.response_bytes += response_bytes
+        api.total_s += duration_s
+
+    def hot(self, api_key: ApiKey, count: int, request_bytes: int, response_bytes: int) -> None:
+        """Requests that took the hot path, told in bulk."""
+        api = self._apis.get(api_key) or self._first(api_key)
+        api.count += count
+        api.request_bytes += request_bytes
+        api.response_bytes += response_bytes
+
+    def _first(self, api_key: ApiKey) -> _Api:
+        api = self._apis[api_key] = _Api()
+        tags = {"request": api_key.name}
+        self._metrics.gauge(_REQUESTS, lambda: api.count, tags)
+        self._metrics.gauge(_TOTAL_TIME, lambda: api.total_s * 1000, tags)
+        self._metrics.gauge(_REQUEST_BYTES, lambda: api.request_bytes, tags)
+        self._metrics.gauge(_RESPONSE_BYTES, lambda: api.response_bytes, tags)
+        return api

@@ -1,0 +1,82 @@
+"""Every request that ended: into Kafka's request metrics and into the audit trail.
+
+Admin requests and refusals are events of their own; the frequent ones are rolled up per connection and API. What
+the audit trail itself causes is left out, or it would write about its own writing for ever: produce and fetch on the
+audit topic by brokers, follower fetches, AlterPartition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, RawAnswer
+from signalbox.broker.audit_resources import first_error, named_resources
+from signalbox.broker.audit_rollups import AuditRollups
+from signalbox.broker.request_metrics import RequestMetrics
+from signalbox.broker.routes import Audited, RouteRow
+from signalbox.common.audit_event import AUDIT_TOPIC, AuditEvent, AuditKind, AuditSink
+from signalbox.protocol.api_table import ApiKey
+
+
+class AuditingObserver:
+    """The router's observer."""
+
+    def __init__(self, metrics: RequestMetrics, rollups: AuditRollups, audit: AuditSink) -> None:
+        self._metrics = metrics
+        self._rollups = rollups
+        self._audit = audit
+
+    def observe(
+        self, request: ApiRequest, row: RouteRow, answer: FinalAnswer, response_bytes: int, duration_s: float
+    ) -> None:
+        self._metrics.ended(row.api_key, len(request.frame), response_bytes, duration_s)
+        if row.audited is Audited.NEVER or _about_the_trail_itself(request):
+            return
+        failed = bool(getattr(answer, "error_code", 0))
+        if row.audited is Audited.ROLLED_UP:
+            self._rollups.add(request, row.api_key.name, failed, response_bytes, duration_s)
+        else:
+            self._audit.record(self._single(request, row, answer, duration_s))
+
+    def _single(self, request: ApiRequest, row: RouteRow, answer: FinalAnswer, duration_s: float) -> AuditEvent:
+        context, header = request.context, request.header
+        forwarded = isinstance(answer, RawAnswer | CloseConnection)
+        return AuditEvent(
+            kind=AuditKind.FORWARDED if forwarded else AuditKind.ADMIN,
+            listener=context.listener_name,
+            plane="control" if context.control_plane else "data",
+            connection_id=context.connection_id,
+            client_address=context.client_address,
+            client_id=header.client_id or "",
+            client_software=f"{context.client_software_name}/{context.client_software_version}",
+            principal=str(context.principal),
+            forwarding_principal=request.forwarded_by or "",
+            api=row.api_key.name,
+            api_version=header.api_version,
+            correlation_id=header.correlation_id,
+            resource=named_resources(row.api_key, request.body),
+            error=first_error(answer),
+            duration_us=int(duration_s * 1e6),
+            max_duration_us=int(duration_s * 1e6),
+            request_bytes=len(request.frame),
+        )
+
+
+def _produces_to_the_trail(body: Any) -> bool:
+    return any(topic.name == AUDIT_TOPIC for topic in body.topic_data)
+
+
+def _fetches_as_follower(body: Any) -> bool:
+    return bool(body.replica_id >= 0 or body.replica_state.replica_id >= 0)
+
+
+_TRAIL_ITSELF: dict[int, Callable[[Any], bool]] = {
+    ApiKey.PRODUCE: _produces_to_the_trail,
+    ApiKey.FETCH: _fetches_as_follower,
+}
+
+
+def _about_the_trail_itself(request: ApiRequest) -> bool:
+    check = _TRAIL_ITSELF.get(request.header.api_key)
+    return check is not None and check(request.body)

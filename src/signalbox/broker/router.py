@@ -1,0 +1,170 @@
+"""From a request to its handler and from the handler's answer back to the connection.
+
+The router is network's request sink. It decodes, looks the API up in the route table, lets the handler answer
+(or the forwarder, when the active controller is elsewhere) and encodes what comes back. It decides nothing about
+an API; what it owns is that every request ends exactly once: answered, closed, or answered with nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable
+from typing import Any, Protocol
+
+from signalbox.broker.api_request import (
+    Answer,
+    ApiRequest,
+    CloseConnection,
+    FinalAnswer,
+    NoAnswer,
+    RawAnswer,
+    ResponseMessage,
+)
+from signalbox.broker.error_responses import error_response
+from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, RequestObserver
+from signalbox.broker.routes import Disposition, Route, RouteTable
+from signalbox.common.clock import Clock
+from signalbox.protocol.api_table import API_TABLE
+from signalbox.protocol.codec_errors import DecodeError, EncodeError
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.headers import encode_response_header
+
+log = logging.getLogger(__name__)
+
+
+class Decoder(Protocol):
+    def __call__(self, buffer: Any, version: int, offset: int = 0) -> Any: ...
+
+
+class Router:
+    """Request sink of both planes; also answers the inner request of an Envelope (`answer`)."""
+
+    def __init__(
+        self,
+        controller: ActiveController,
+        forwarder: Forwarder,
+        observer: RequestObserver,
+        clock: Clock,
+    ) -> None:
+        self._controller = controller
+        self._forwarder = forwarder
+        self._observer = observer
+        self._clock = clock
+        self._routes: RouteTable = {}
+        self._decoders: dict[int, Decoder] = {}
+        self._pending: set[asyncio.Future[Any]] = set()
+
+    def install(self, routes: RouteTable) -> None:
+        """The finished route table; handlers such as Envelope's need the router first, so it comes later."""
+        self._routes = routes
+
+    def route(self, api_key: int) -> Route | None:
+        return self._routes.get(api_key)
+
+    def submit(self, inbound: InboundRequest) -> None:
+        """Network's port: one request of one connection, which stays muted until this request has ended."""
+        header = inbound.header
+        route = self._routes.get(header.api_key)
+        if route is None:
+            inbound.close_connection(f"API {header.api_key} is not served here")
+            return
+        try:
+            if header.api_version > API_TABLE[header.api_key].max_version:
+                body = None  # only ApiVersions gets this far: its handler answers any version (KIP-511)
+            else:
+                body = self.decode(header.api_key, inbound.frame, header.api_version, inbound.body_offset)
+        except DecodeError as error:
+            inbound.close_connection(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
+            return
+        request = ApiRequest(header, body, inbound.context, inbound.frame, inbound.received_at)
+        answer = self.answer(request)
+        if inspect.isawaitable(answer):
+            self._finish_later(inbound, request, answer)
+        else:
+            self._finish(inbound, request, answer)
+
+    def decode(self, api_key: int, frame: bytes | memoryview, version: int, offset: int) -> Any:
+        """The request's body; DecodeError when it is not one."""
+        decoder = self._decoders.get(api_key)
+        if decoder is None:
+            decoder = self._decoders[api_key] = API_TABLE[api_key].request.decode
+        return decoder(frame, version, offset)
+
+    def answer(self, request: ApiRequest) -> Answer:
+        """What this node has to say to a request; errors of the handler become the API's error response."""
+        route = self._routes[request.header.api_key]
+        try:
+            if (
+                route.row.disposition is Disposition.CONTROLLER
+                and request.forwarded_by is None
+                and not self._controller.is_active
+            ):
+                return self._forwarder.forward(request)
+            return route.handler(request)
+        except Exception as error:
+            return self._failed(request, error)
+
+    async def settle(self, request: ApiRequest, answer: Answer) -> FinalAnswer:
+        """An answer awaited, with the handler's errors turned into the API's error response."""
+        if not inspect.isawaitable(answer):
+            return answer
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            return self._failed(request, error)
+
+    def _finish_later(self, inbound: InboundRequest, request: ApiRequest, answer: Awaitable[FinalAnswer]) -> None:
+        if isinstance(answer, asyncio.Future):
+            # A purgatory's future: one callback, no task; this is the path of every acks=all produce.
+            answer.add_done_callback(lambda done: self._finish_future(inbound, request, done))
+            return
+        task = asyncio.ensure_future(self.settle(request, answer))
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+        task.add_done_callback(lambda done: self._finish_future(inbound, request, done))
+
+    def _finish_future(self, inbound: InboundRequest, request: ApiRequest, done: asyncio.Future[FinalAnswer]) -> None:
+        if done.cancelled():
+            inbound.close_connection("the broker is stopping")
+            return
+        error = done.exception()
+        final = done.result() if error is None else self._failed(request, error)
+        self._finish(inbound, request, final)
+
+    def _finish(self, inbound: InboundRequest, request: ApiRequest, answer: FinalAnswer) -> None:
+        size = 0
+        if isinstance(answer, RawAnswer):
+            size = len(answer.payload)
+            inbound.respond([answer.payload])
+        elif isinstance(answer, NoAnswer):
+            inbound.respond_nothing()
+        elif isinstance(answer, CloseConnection):
+            inbound.close_connection(answer.reason)
+        else:
+            chunks = self.encode(request, answer)
+            size = sum(map(len, chunks))
+            inbound.respond(chunks)
+        duration_s = self._clock.monotonic() - request.received_at
+        self._observer.observe(request, self._routes[request.header.api_key].row, answer, size, duration_s)
+
+    def encode(self, request: ApiRequest, answer: ResponseMessage) -> list[Any]:
+        """Response header and body as chunks, at the request's version."""
+        header = request.header
+        head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
+        try:
+            return [head, *answer.encode_chunks(header.api_version)]
+        except EncodeError:
+            log.exception("answer of api %d does not encode at version %d", header.api_key, header.api_version)
+            failed = error_response(request, Error.UNKNOWN_SERVER_ERROR)
+            return [head, *failed.encode_chunks(header.api_version)]
+
+    def _failed(self, request: ApiRequest, error: BaseException) -> FinalAnswer:
+        if isinstance(error, KafkaError):
+            return error_response(request, error.error, str(error))
+        name = self._routes[request.header.api_key].row.api_key.name
+        log.error("%s v%d failed", name, request.header.api_version, exc_info=error)
+        return error_response(request, Error.UNKNOWN_SERVER_ERROR)

@@ -1,0 +1,123 @@
+"""Missing topics are created through the active controller, internal ones too (F10, F11).
+
+Metadata asks in its client's name: the request travels in an Envelope and is authorised with that principal.
+FindCoordinator asks for an internal topic as the broker itself. Requests for a topic that is already being created
+join the one in flight. The answer is the controller's, so a policy's or placement's refusal reaches whoever asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+
+from signalbox.broker.api_request import ApiRequest
+from signalbox.broker.ports import ActiveController, ControllerRequests, EnvelopeChannel
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.headers import decode_response_header, encode_request_header
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.security.principal import PrincipalSerde
+from signalbox.security.request_context import RequestContext
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicShape:
+    """How a topic is made when nobody said how: partitions, replicas (-1 = the broker default) and configs."""
+
+    partitions: int = -1
+    replication_factor: int = -1
+    configs: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCreationSettings:
+    """Shapes by topic name (others are left to the broker's defaults) and how long to wait for the controller."""
+
+    shapes: dict[str, TopicShape]
+    request_timeout_ms: int
+
+
+class TopicCreator:
+    """Creates topics on behalf of Metadata and FindCoordinator."""
+
+    def __init__(
+        self,
+        controller: ActiveController,
+        envelopes: EnvelopeChannel,
+        requests: ControllerRequests,
+        serde: PrincipalSerde,
+        broker_context: RequestContext,
+        settings: TopicCreationSettings,
+    ) -> None:
+        self._controller = controller
+        self._serde = serde
+        self._envelopes = envelopes
+        self._requests = requests
+        self._broker_context = broker_context
+        self._shapes = settings.shapes
+        self._request_timeout_ms = settings.request_timeout_ms
+        self._in_flight: dict[str, asyncio.Task[tuple[int, str]]] = {}
+
+    async def create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
+        """(error code, message) of the active controller; TOPIC_ALREADY_EXISTS counts as success."""
+        task = self._in_flight.get(topic)
+        if task is None:
+            task = asyncio.ensure_future(self._create(topic, request))
+            self._in_flight[topic] = task
+            task.add_done_callback(lambda _: self._in_flight.pop(topic, None))
+        return await asyncio.shield(task)
+
+    async def _create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
+        shape = self._shapes.get(topic, TopicShape())
+        wanted = CreateTopicsRequest(
+            topics=[
+                CreateTopicsRequest.CreatableTopic(
+                    name=topic,
+                    num_partitions=shape.partitions,
+                    replication_factor=shape.replication_factor,
+                    configs=[
+                        CreateTopicsRequest.CreatableTopicConfig(name=name, value=value)
+                        for name, value in shape.configs.items()
+                    ],
+                )
+            ],
+            timeout_ms=self._request_timeout_ms,
+        )
+        try:
+            answer = await self._ask(wanted, request)
+        except KafkaError as error:
+            return int(error.error), error.message
+        result = answer.topics[0]
+        if result.error_code in (Error.NONE, Error.TOPIC_ALREADY_EXISTS):
+            return 0, ""
+        log.warning("topic %s was not created: %s", topic, result.error_message or Error.of(result.error_code).name)
+        return result.error_code, result.error_message or ""
+
+    async def _ask(self, wanted: CreateTopicsRequest, request: ApiRequest | None) -> CreateTopicsResponse:
+        if self._controller.is_active:
+            context = self._broker_context if request is None else request.context
+            local: CreateTopicsResponse = await self._controller.handle(ApiKey.CREATE_TOPICS, wanted, context)
+            return local
+        if request is None:
+            plain: CreateTopicsResponse = await self._requests.request(wanted, self._request_timeout_ms)
+            return plain
+        return await self._in_envelope(wanted, request)
+
+    async def _in_envelope(self, wanted: CreateTopicsRequest, request: ApiRequest) -> CreateTopicsResponse:
+        version = API_TABLE[ApiKey.CREATE_TOPICS].max_version
+        header = encode_request_header(
+            ApiKey.CREATE_TOPICS, version, request.header.correlation_id, request.header.client_id
+        )
+        envelope = await self._envelopes.envelope(
+            header + wanted.encode(version),
+            self._serde.serialize(request.context.principal),
+            request.context.client_address_bytes,
+            self._request_timeout_ms,
+        )
+        if envelope.error_code != Error.NONE:
+            raise KafkaError(Error.of(envelope.error_code), "the active controller refused the Envelope")
+        _, offset = decode_response_header(envelope.response_data, ApiKey.CREATE_TOPICS, version)
+        return CreateTopicsResponse.decode(envelope.response_data, version, offset)

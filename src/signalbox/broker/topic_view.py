@@ -1,0 +1,61 @@
+"""A topic as one listener shows it: the partition entries of Metadata and DescribeTopicPartitions.
+
+    leader                                   Metadata 0-5            Metadata 6 and later
+    not alive, or none                       LEADER_NOT_AVAILABLE    LEADER_NOT_AVAILABLE
+    alive, without the request's listener    LEADER_NOT_AVAILABLE    LISTENER_NOT_FOUND
+    alive and reachable                      NONE                    NONE
+
+Version 0 alone filters replicas and in-sync replicas to those with the listener, and says REPLICA_NOT_AVAILABLE.
+"""
+
+from __future__ import annotations
+
+from signalbox.metadata.image import MetadataImage, PartitionImage, TopicImage
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.metadata import MetadataResponse
+
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+_LISTENER_NOT_FOUND_FROM = 6
+
+
+class TopicView:
+    """One image seen through one listener at one version of Metadata."""
+
+    def __init__(self, image: MetadataImage, listener_name: str, version: int) -> None:
+        self._image = image
+        self._version = version
+        self._reachable = image.nodes(listener_name)
+
+    def leader_error(self, partition: PartitionImage) -> Error:
+        """The code of the partition's row in the table above."""
+        if partition.leader in self._reachable:
+            return Error.NONE
+        if partition.leader in self._image.brokers and self._version >= _LISTENER_NOT_FOUND_FROM:
+            return Error.LISTENER_NOT_FOUND
+        return Error.LEADER_NOT_AVAILABLE
+
+    def topic(self, topic: TopicImage) -> MetadataResponse.MetadataResponseTopic:
+        return MetadataResponse.MetadataResponseTopic(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            is_internal=topic.name in INTERNAL_TOPICS,
+            partitions=[self.partition(index, topic.partitions[index]) for index in sorted(topic.partitions)],
+        )
+
+    def partition(self, index: int, partition: PartitionImage) -> MetadataResponse.MetadataResponsePartition:
+        error = self.leader_error(partition)
+        replicas, isr = list(partition.replicas), list(partition.isr)
+        if self._version == 0:
+            replicas = [node for node in replicas if node in self._reachable]
+            isr = [node for node in isr if node in self._reachable]
+            if error is Error.NONE and (len(replicas) < len(partition.replicas) or len(isr) < len(partition.isr)):
+                error = Error.REPLICA_NOT_AVAILABLE
+        return MetadataResponse.MetadataResponsePartition(
+            error_code=error,
+            partition_index=index,
+            leader_id=partition.leader if partition.leader in self._reachable else -1,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=replicas,
+            isr_nodes=isr,
+            offline_replicas=list(partition.offline_replicas),
+        )

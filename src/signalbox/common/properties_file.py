@@ -1,0 +1,99 @@
+"""The grammar of `.properties` files, with the line each key came from.
+
+Comments begin with `#` or `!`; a key ends at the first unescaped `=`, `:` or blank; a line that ends in an odd
+number of backslashes goes on in the next one; `\\t \\n \\r \\f \\uXXXX` are escapes and a backslash before any
+other character stands for that character. A key given twice keeps the last value (Kafka does the same); callers
+can see the earlier lines in `duplicates`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+@dataclass(slots=True)
+class Properties:
+    """Keys and values of one file. `lines` gives the 1-based line of each key's last value."""
+
+    origin: str
+    values: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    duplicates: list[tuple[str, int]] = field(default_factory=list)
+
+    def where(self, key: str) -> str:
+        """`file:line` of a key, or the file alone for one that is not in it."""
+        return f"{self.origin}:{self.lines[key]}" if key in self.lines else self.origin
+
+
+def parse_properties(text: str, origin: str = "server.properties") -> Properties:
+    """All keys of `text`. ValueError names the line of a broken `\\u` escape."""
+    found = Properties(origin)
+    for number, line in _logical_lines(text):
+        try:
+            key, value = _split(line)
+        except ValueError as error:
+            raise ValueError(f"{origin}:{number}: {error}") from error
+        if key in found.values:
+            found.duplicates.append((key, found.lines[key]))
+        found.values[key] = value
+        found.lines[key] = number
+    return found
+
+
+def _logical_lines(text: str) -> list[tuple[int, str]]:
+    lines: list[tuple[int, str]] = []
+    pending, started = "", 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.lstrip(" \t\f")
+        if not pending and (not line or line[0] in "#!"):
+            continue
+        started = started if pending else number
+        if _continues(line):
+            pending += line[:-1]
+            continue
+        lines.append((started, pending + line))
+        pending = ""
+    if pending:
+        lines.append((started, pending))
+    return lines
+
+
+def _continues(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _split(line: str) -> tuple[str, str]:
+    index = 0
+    while index < len(line) and line[index] not in "=: \t\f":
+        index += 2 if line[index] == "\\" else 1
+    key, rest = line[:index], line[index:].lstrip(" \t\f")
+    if rest[:1] in ("=", ":"):
+        rest = rest[1:].lstrip(" \t\f")
+    return _unescape(key), _unescape(rest)
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    out: list[str] = []
+    index = 0
+    while index < len(text):
+        char = text[index]
+        if char != "\\" or index + 1 == len(text):
+            out.append(char)
+            index += 1
+            continue
+        escaped = text[index + 1]
+        if escaped == "u":
+            digits = text[index + 2 : index + 6]
+            try:
+                out.append(chr(int(digits, 16)))
+            except ValueError:
+                raise ValueError(f"\\u{digits} is not a character: expected four hexadecimal digits") from None
+            index += 6
+            continue
+        out.append(_ESCAPES.get(escaped, escaped))
+        index += 2
+    return "".join(out)

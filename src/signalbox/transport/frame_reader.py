@@ -108,6 +108,14 @@ class FrameReader:
             self._backlog = None
             self.feed(backlog, self._backlog_start, len(backlog))
 
+    def append_backlog(self, view: memoryview) -> None:
+        """Bytes that arrived while muted: asyncio cannot take back what it has read."""
+        if self._backlog is None:
+            self._keep(view, 0, len(view))
+        else:
+            self._backlog = memoryview(bytes(self._backlog[self._backlog_start :]) + bytes(view))
+            self._backlog_start = 0
+
     def discard(self) -> None:
         """The connection is gone: give the buffer back and deliver nothing more."""
         self.muted = True

@@ -1,0 +1,176 @@
+"""One inbound connection: frames in, requests up, answers out, strictly in order.
+
+A frame goes through the hot path first (data plane), else its header is read, checked against the versions served
+on the listener, and the request handed to the plane's sink. The connection is muted until the request is answered, so
+one connection never has two requests in the house. Whatever is no request closes this connection alone (facts 1.13).
+Before authentication frames go to `authentication.py` instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from signalbox.common.audit_event import AuditEvent, AuditKind
+from signalbox.network.inbound_request import InboundRequest
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.headers import RequestHeader, decode_request_header
+from signalbox.security.request_context import RequestContext
+from signalbox.transport.buffer_pool import PooledBuffer
+from signalbox.transport.frame_channel import Chunk, FrameChannel
+
+if TYPE_CHECKING:
+    from signalbox.network.listener import Listener
+
+_API_VERSIONS = int(ApiKey.API_VERSIONS)
+
+
+class Connection:
+    """`hot_shapes` belongs to the hot path: what it remembers about this connection's requests."""
+
+    __slots__ = (
+        "_buffer", "_deferred", "_request", "_versions", "channel", "context", "hot_path", "hot_shapes", "last_header",
+        "listener",
+    )  # fmt: skip
+
+    def __init__(self, listener: Listener, channel: FrameChannel, context: RequestContext) -> None:
+        self.listener = listener
+        self.channel = channel
+        self.context = context
+        self.hot_path = listener.hot_path
+        self.hot_shapes: object = None
+        self.last_header: RequestHeader | None = None
+        self._versions = listener.served_versions
+        self._buffer: PooledBuffer | None = None
+        self._deferred = False
+        self._request: InboundRequest | None = None
+
+    @property
+    def connection_id(self) -> str:
+        return self.context.connection_id
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request of this connection is not answered yet."""
+        return self._request is not None or self._deferred
+
+    @property
+    def frame_is_owned(self) -> bool:
+        """Whether the frame given to the hot path lies in memory of its own, so that it outlives the call."""
+        return self._buffer is not None
+
+    # -- the hot path's side
+
+    def respond(self, chunks: Sequence[Chunk]) -> None:
+        """Answer the frame that the hot path has taken."""
+        self.channel.send_frame(chunks)
+        if self._deferred:
+            self.respond_nothing()
+
+    def respond_nothing(self) -> None:
+        """The deferred frame takes no answer."""
+        self._deferred = False
+        self._release()
+        self.channel.unmute()
+
+    def defer(self) -> None:
+        """The hot path will answer later: read nothing more until then."""
+        self._deferred = True
+        self.channel.mute()
+
+    # -- requests
+
+    def on_frame(self, frame: memoryview, buffer: PooledBuffer | None) -> None:
+        """A complete frame of an authenticated peer."""
+        self.listener.plane.requests += 1
+        self._buffer = buffer
+        if self.hot_path is not None and self.hot_path.try_frame(self, frame):
+            if buffer is not None and not self._deferred:
+                self._release()
+            return
+        if buffer is None:
+            frame = memoryview(bytearray(frame))
+        try:
+            header, body_offset = decode_request_header(frame)
+        except DecodeError as error:
+            self.refuse("garbled", f"the header cannot be read: {error}", None)
+            return
+        self.last_header = header
+        key, version = header.api_key, header.api_version
+        lowest, highest = self._versions.get(key, (1, 0))
+        if lowest <= version <= highest or key == _API_VERSIONS:
+            self._request = request = InboundRequest(self, header, frame, body_offset, self.channel.active_at)
+            self.channel.mute()
+            self.listener.sink.submit(request)
+        else:
+            self._refuse_api(header)
+
+    def finish(self, request: InboundRequest, chunks: Sequence[Chunk] | None) -> None:
+        """`request` is answered; called by the request itself."""
+        if self._request is not request:
+            if self.channel.closed:
+                return
+            raise RuntimeError(f"{request.header} on {self.connection_id} was answered twice")
+        self._request = None
+        if chunks is not None:
+            self.channel.send_frame(chunks)
+        if self._buffer is not None:
+            self._release()
+        self.channel.unmute()
+
+    # -- ends
+
+    def close(self, reason: str) -> None:
+        """Close now, whatever is queued."""
+        self.channel.close(reason)
+
+    def refuse(self, kind: str, reason: str, header: RequestHeader | None, *, denied: bool = False) -> None:
+        """Count and log what the peer did, then close this connection."""
+        context = self.context
+        header = header or self.last_header
+        row = API_TABLE.get(header.api_key) if header else None
+        event = AuditEvent(
+            kind=AuditKind.DENIED if denied else AuditKind.REFUSED,
+            listener=context.listener_name,
+            plane=self.listener.plane.name,
+            connection_id=context.connection_id,
+            client_address=context.client_address,
+            client_id=(header.client_id or "") if header else "",
+            client_software=context.client_software_name,
+            principal=str(context.principal),
+            api=(row.name if row else f"api {header.api_key}") if header else "",
+            api_version=header.api_version if header else -1,
+            correlation_id=header.correlation_id if header else -1,
+            reason=reason,
+        )
+        self.listener.plane.rejected_requests += 1
+        self.listener.refusals.note(kind, event)
+        self.close(reason)
+
+    def _refuse_api(self, header: RequestHeader) -> None:
+        row = API_TABLE.get(header.api_key)
+        who = f"client {header.client_id or '(no id)'} at {self.context.client_address}"
+        if row is None:
+            self.refuse("unknown_api", f"{who} sent the unknown API {header.api_key}", header)
+        elif self.listener.row.forced and not row.control_plane:
+            self.refuse(
+                "control_plane_forced",
+                f"{who} sent {row.name}: the control plane takes controller requests only "
+                "(control.plane.force.controller.requests.enable)",
+                header,
+            )
+        elif header.api_key not in self._versions:
+            self.refuse("api_not_on_listener", f"{who} sent {row.name}, which this listener does not take", header)
+        else:
+            lowest, highest = self._versions[header.api_key]
+            self.refuse(
+                "unsupported_version",
+                f"{who} sent {row.name} version {header.api_version}, served are {lowest} to {highest}",
+                header,
+            )
+
+    def _release(self) -> None:
+        buffer, self._buffer = self._buffer, None
+        if buffer is not None:
+            self.channel.release_buffer(buffer)

@@ -1,0 +1,121 @@
+"""How many connections there may be: for the broker, a listener, an address; and how fast they come (facts 1.11).
+
+The acceptor asks `wait_seconds` before it accepts (creation rates, `max.connections` of listener and broker) and
+`admit` afterwards (per address; over the limit is closed at once). The inter-broker listener is protected when the
+broker has others: broker-wide limits do not hold it back, since replication must not lose to a storm of clients.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from signalbox.common.clock import Clock
+
+_RETRY_SECONDS = 0.05
+_RATE_WINDOW_SECONDS = 1.0
+_UNLIMITED = 2**31 - 1
+
+
+@dataclass(slots=True)
+class CreationRate:
+    """At most `per_second` new ones, as a bucket of one second's worth."""
+
+    per_second: int
+    _allowance: float = 0.0
+    _updated_at: float = field(default=-1.0)
+
+    def wait_seconds(self, now: float) -> float:
+        """Seconds until one more may come; 0 is now."""
+        if self.per_second >= _UNLIMITED:
+            return 0.0
+        if self.per_second <= 0:
+            return _RATE_WINDOW_SECONDS
+        if self._updated_at < 0:
+            self._allowance = float(self.per_second)
+        else:
+            earned = (now - self._updated_at) * self.per_second
+            self._allowance = min(float(self.per_second), self._allowance + earned)
+        self._updated_at = now
+        if self._allowance >= 1:
+            return 0.0
+        return min(_RATE_WINDOW_SECONDS, (1 - self._allowance) / self.per_second)
+
+    def count(self) -> None:
+        self._allowance -= 1
+
+
+@dataclass(slots=True)
+class ListenerLimits:
+    """One listener's own limits."""
+
+    max_connections: int = _UNLIMITED
+    creation_rate: CreationRate = field(default_factory=lambda: CreationRate(_UNLIMITED))
+    protected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLimits:
+    """The broker-wide ones."""
+
+    max_connections: int = _UNLIMITED
+    max_creation_rate: int = _UNLIMITED
+    max_per_ip: int = _UNLIMITED
+    per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
+
+
+class ConnectionQuotas:
+    """Counts what is open. Every `admit` that is True is followed by one `release`."""
+
+    def __init__(self, limits: BrokerLimits, listeners: Mapping[str, ListenerLimits], clock: Clock) -> None:
+        self._limits = limits
+        self._listeners = listeners
+        self._clock = clock
+        self._rate = CreationRate(limits.max_creation_rate)
+        self._by_listener: Counter[str] = Counter()
+        self._by_address: Counter[str] = Counter()
+        self.total = 0
+
+    def wait_seconds(self, listener: str) -> float:
+        """How long the acceptor of `listener` should leave newcomers in the kernel; 0 is not at all."""
+        limits = self._listeners[listener]
+        now = self._clock.monotonic()
+        if self._by_listener[listener] >= limits.max_connections:
+            return _RETRY_SECONDS
+        wait = limits.creation_rate.wait_seconds(now)
+        if not limits.protected:
+            if self.total >= self._limits.max_connections:
+                return max(wait, _RETRY_SECONDS)
+            wait = max(wait, self._rate.wait_seconds(now))
+        return wait
+
+    def admit(self, listener: str, address: str) -> bool:
+        """Count a new connection; False when its address has too many."""
+        limit = self._limits.per_ip_overrides.get(address, self._limits.max_per_ip)
+        if self._by_address[address] >= limit:
+            return False
+        limits = self._listeners[listener]
+        limits.creation_rate.count()
+        if not limits.protected:
+            self._rate.count()
+        self.total += 1
+        self._by_listener[listener] += 1
+        self._by_address[address] += 1
+        return True
+
+    def release(self, listener: str, address: str) -> None:
+        """A counted connection is gone."""
+        self.total -= 1
+        self._by_listener[listener] -= 1
+        self._by_address[address] -= 1
+        if not self._by_address[address]:
+            del self._by_address[address]
+
+    def count_of(self, listener: str) -> int:
+        return self._by_listener[listener]
+
+    @property
+    def excess(self) -> int:
+        """Connections above the broker's limit, because protected ones came: unprotected idle ones must go."""
+        return max(0, self.total - self._limits.max_connections)

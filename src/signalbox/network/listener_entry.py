@@ -1,0 +1,91 @@
+"""One `NAME://host:port` entry, the protocol map, and name lists, as text becomes values (L1, L2; facts 1.1, 1.2).
+
+Names are compared in upper case everywhere: Kafka is uneven here, and a lower-case control plane name then ends up on
+both planes. Each function gives what could be read and adds one `ConfigFault` for each entry that could not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from signalbox.common.config_table import ConfigFault
+from signalbox.common.endpoint import SecurityProtocol, host_port, normalise_listener_name
+
+LISTENERS = "listeners"
+ADVERTISED_LISTENERS = "advertised.listeners"
+PROTOCOL_MAP = "listener.security.protocol.map"
+
+DEFAULT_LISTENERS = "PLAINTEXT://:9092"
+DEFAULT_PROTOCOL_MAP = ",".join(f"{protocol.name}:{protocol.name}" for protocol in SecurityProtocol)
+
+_ENTRY = re.compile(r"(?P<name>.*)://(?P<host>\[[0-9a-zA-Z\-%._:]*\]|[0-9a-zA-Z\-%._:]*):(?P<port>-?\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerEntry:
+    """A parsed entry with the text it came from. `host` is "" for the wildcard, IPv6 without brackets."""
+
+    text: str
+    name: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.name}://{host_port(self.host, self.port)}"
+
+
+def split_list(text: str) -> list[str]:
+    """The pieces of a comma-separated list, trimmed, without empty ones."""
+    return [piece for piece in map(str.strip, text.split(",")) if piece]
+
+
+def parse_entries(key: str, text: str, faults: list[ConfigFault]) -> list[ListenerEntry]:
+    """The entries of `listeners` or `advertised.listeners`."""
+    entries = []
+    for piece in split_list(text):
+        match = _ENTRY.fullmatch(piece)
+        if match is None:
+            faults.append(
+                ConfigFault(key, piece, "is not a listener entry", "Write NAME://host:port, IPv6 hosts in brackets")
+            )
+            continue
+        name, port = normalise_listener_name(match["name"]), int(match["port"])
+        if not name:
+            faults.append(ConfigFault(key, piece, "the listener has no name", "Write NAME://host:port"))
+        elif not 0 <= port <= 65535:
+            faults.append(
+                ConfigFault(key, piece, f"port {port} is not a port", "Use 1 to 65535, or 0 for a port of its own")
+            )
+        else:
+            entries.append(ListenerEntry(piece, name, match["host"].strip("[]"), port))
+    if not entries and not faults:
+        faults.append(ConfigFault(key, text, "names no listener", "Write at least one NAME://host:port"))
+    return entries
+
+
+def parse_protocol_map(text: str, faults: list[ConfigFault]) -> dict[str, SecurityProtocol]:
+    """Listener name → security protocol; each pair is split at its last colon."""
+    protocols: dict[str, SecurityProtocol] = {}
+    for piece in split_list(text):
+        name_text, colon, protocol_text = piece.rpartition(":")
+        name = normalise_listener_name(name_text)
+        protocol = SecurityProtocol.__members__.get(protocol_text.strip().upper())
+        if not colon or not name:
+            faults.append(ConfigFault(PROTOCOL_MAP, piece, "is not a pair", "Write NAME:PROTOCOL"))
+        elif protocol is None:
+            faults.append(
+                ConfigFault(
+                    PROTOCOL_MAP,
+                    piece,
+                    f"{protocol_text.strip()!r} is no security protocol",
+                    f"Use one of {', '.join(SecurityProtocol.__members__)}",
+                )
+            )
+        elif name in protocols:
+            faults.append(
+                ConfigFault(PROTOCOL_MAP, piece, f"listener {name} is mapped twice", "Keep one of the two pairs")
+            )
+        else:
+            protocols[name] = protocol
+    return protocols

@@ -1,0 +1,244 @@
+"""Which listener plays which part: inter-broker, control plane, controller, privileged (L4, C1, "Resolved").
+
+The privileged listener of a node:
+| control plane | forced | dedicated controllers | privileged |
+|---|---|---|---|
+| none | - | no | inter-broker |
+| named | no | no | control plane (as in Kafka) |
+| named | yes | no | inter-broker, since the forced plane admits only the four controller requests |
+| any | any | this node is one | the first controller listener, for everything |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from signalbox.common.config_table import ConfigFault
+from signalbox.common.endpoint import SecurityProtocol, normalise_listener_name
+from signalbox.network.listener_entry import (
+    ADVERTISED_LISTENERS,
+    LISTENERS,
+    PROTOCOL_MAP,
+    ListenerEntry,
+    split_list,
+)
+
+INTER_BROKER_NAME = "inter.broker.listener.name"
+INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
+CONTROL_PLANE_NAME = "control.plane.listener.name"
+CONTROL_PLANE_FORCED = "control.plane.force.controller.requests.enable"
+CONTROLLER_NAMES = "controller.listener.names"
+PROCESS_ROLES = "process.roles"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListenerRoles:
+    """Names in upper case. `protocols` is the whole protocol map."""
+
+    protocols: Mapping[str, SecurityProtocol]
+    inter_broker_listener_name: str
+    inter_broker_security_protocol: SecurityProtocol
+    control_plane_listener_name: str | None
+    controller_listener_names: tuple[str, ...]
+    privileged_listener_name: str
+    forced: bool
+
+
+def read_roles(
+    given: Mapping[str, str],
+    protocols: dict[str, SecurityProtocol],
+    listeners: list[ListenerEntry],
+    advertised: list[ListenerEntry],
+    faults: list[ConfigFault],
+) -> ListenerRoles | None:
+    """The parts as configured, or None after adding what is wrong with them."""
+    names = {entry.name for entry in listeners}
+    advertised_names = {entry.name for entry in advertised}
+    before = len(faults)
+    process_roles = _process_roles(given, faults)
+    controllers = _controller_names(given, process_roles, names, protocols, faults)
+    inter_broker = _inter_broker(given, protocols, faults)
+    if process_roles != {"controller"} and inter_broker is not None:
+        _check_broker_part(given, inter_broker[0], advertised_names, controllers, faults)
+    control = _control_plane(given, inter_broker and inter_broker[0], advertised_names, protocols, faults)
+    forced = _boolean(given, CONTROL_PLANE_FORCED, faults)
+    if len(faults) > before or inter_broker is None:
+        return None
+    privileged = inter_broker[0]
+    if "controller" in process_roles:
+        privileged = controllers[0]
+    elif control is not None and not forced:
+        privileged = control
+    return ListenerRoles(
+        protocols=dict(protocols),
+        inter_broker_listener_name=inter_broker[0],
+        inter_broker_security_protocol=inter_broker[1],
+        control_plane_listener_name=control,
+        controller_listener_names=controllers,
+        privileged_listener_name=privileged,
+        forced=forced and control is not None,
+    )
+
+
+def _inter_broker(
+    given: Mapping[str, str], protocols: dict[str, SecurityProtocol], faults: list[ConfigFault]
+) -> tuple[str, SecurityProtocol] | None:
+    name_text, protocol_text = given.get(INTER_BROKER_NAME), given.get(INTER_BROKER_PROTOCOL)
+    if name_text is not None and protocol_text is not None:
+        faults.append(
+            ConfigFault(
+                INTER_BROKER_NAME,
+                name_text,
+                f"{INTER_BROKER_PROTOCOL} is set as well",
+                "Set only one of the two: the listener name says more",
+            )
+        )
+        return None
+    if name_text is not None:
+        name = normalise_listener_name(name_text)
+        if name not in protocols:
+            faults.append(
+                ConfigFault(
+                    INTER_BROKER_NAME,
+                    name_text,
+                    f"the listener {name} is not found in {PROTOCOL_MAP}",
+                    f"Name one of {', '.join(protocols) or 'the listeners'}, or add {name}:PLAINTEXT to the map",
+                )
+            )
+            return None
+        return name, protocols[name]
+    text = protocol_text or SecurityProtocol.PLAINTEXT.name
+    protocol = SecurityProtocol.__members__.get(text.strip().upper())
+    if protocol is None:
+        faults.append(
+            ConfigFault(
+                INTER_BROKER_PROTOCOL,
+                text,
+                "is no security protocol",
+                f"Use one of {', '.join(SecurityProtocol.__members__)}",
+            )
+        )
+        return None
+    return protocol.name, protocol
+
+
+def _check_broker_part(
+    given: Mapping[str, str],
+    inter_broker: str,
+    advertised_names: set[str],
+    controllers: tuple[str, ...],
+    faults: list[ConfigFault],
+) -> None:
+    for_brokers = advertised_names - set(controllers)
+    if not for_brokers:
+        faults.append(
+            ConfigFault(
+                ADVERTISED_LISTENERS,
+                ",".join(sorted(advertised_names)),
+                "no listener is left for clients and brokers",
+                f"Advertise at least one listener that is not in {CONTROLLER_NAMES}",
+            )
+        )
+    elif inter_broker not in for_brokers:
+        key = INTER_BROKER_PROTOCOL if INTER_BROKER_PROTOCOL in given else INTER_BROKER_NAME
+        faults.append(
+            ConfigFault(
+                key,
+                given.get(key, ""),
+                f"the inter-broker listener {inter_broker} is not advertised",
+                f"Set {INTER_BROKER_NAME} to one of {', '.join(sorted(for_brokers))}, or advertise {inter_broker}",
+            )
+        )
+
+
+def _control_plane(
+    given: Mapping[str, str],
+    inter_broker: str | None,
+    advertised_names: set[str],
+    protocols: dict[str, SecurityProtocol],
+    faults: list[ConfigFault],
+) -> str | None:
+    text = given.get(CONTROL_PLANE_NAME, "")
+    if not text.strip():
+        return None
+    name = normalise_listener_name(text)
+    problems = (
+        (name not in protocols, f"the listener {name} is not found in {PROTOCOL_MAP}", f"Add {name}:PLAINTEXT to it"),
+        (
+            name not in advertised_names,
+            f"the listener {name} is not in {LISTENERS} and {ADVERTISED_LISTENERS}",
+            f"Add {name}://host:port to both",
+        ),
+        (
+            name == inter_broker,
+            "the control plane cannot be the inter-broker listener",
+            f"Give it a listener of its own, or set {INTER_BROKER_NAME} to another one",
+        ),
+    )
+    for holds, problem, remedy in problems:
+        if holds:
+            faults.append(ConfigFault(CONTROL_PLANE_NAME, text, problem, remedy))
+    return name
+
+
+def _process_roles(given: Mapping[str, str], faults: list[ConfigFault]) -> set[str]:
+    text = given.get(PROCESS_ROLES, "")
+    roles = split_list(text)
+    if set(roles) - {"broker", "controller"} or len(set(roles)) < len(roles):
+        faults.append(
+            ConfigFault(PROCESS_ROLES, text, "is not a set of roles", "Use broker, controller, or both, each once")
+        )
+    return set(roles)
+
+
+def _controller_names(
+    given: Mapping[str, str],
+    process_roles: set[str],
+    names: set[str],
+    protocols: dict[str, SecurityProtocol],
+    faults: list[ConfigFault],
+) -> tuple[str, ...]:
+    text = given.get(CONTROLLER_NAMES, "")
+    controllers = tuple(normalise_listener_name(name) for name in split_list(text))
+
+    def fault(problem: str, remedy: str) -> None:
+        faults.append(ConfigFault(CONTROLLER_NAMES, text, problem, remedy))
+
+    if not process_roles:
+        if controllers:
+            fault("there are no dedicated controllers", f"Remove it, or set {PROCESS_ROLES}")
+        return ()
+    if not controllers:
+        fault("names no listener", "Name the listener that brokers reach the controllers on")
+        return ()
+    for name in controllers:
+        if name not in protocols:
+            fault(f"the listener {name} is not found in {PROTOCOL_MAP}", f"Add {name}:PLAINTEXT to the map")
+        if "controller" in process_roles and name not in names:
+            fault(f"a controller must bind {name}", f"Add {name}://host:port to {LISTENERS}")
+        if process_roles == {"broker"} and name in names:
+            fault(f"a broker does not bind {name}", f"Remove {name} from {LISTENERS}")
+    if process_roles == {"controller"}:
+        if names - set(controllers):
+            fault(
+                f"a controller binds nothing but controller listeners, not {', '.join(sorted(names - set(controllers)))}",
+                f"Move them to brokers, or set {PROCESS_ROLES} to broker,controller",
+            )
+        if given.get(CONTROL_PLANE_NAME, "").strip():
+            faults.append(
+                ConfigFault(
+                    CONTROL_PLANE_NAME,
+                    given[CONTROL_PLANE_NAME],
+                    "a dedicated controller has no control plane of its own",
+                    f"Remove it here: brokers name it, controllers have {CONTROLLER_NAMES}",
+                )
+            )
+    return controllers
+
+
+def _boolean(given: Mapping[str, str], key: str, faults: list[ConfigFault]) -> bool:
+    text = given.get(key, "false").strip().lower()
+    if text not in ("true", "false"):
+        faults.append(ConfigFault(key, given[key], "is neither true nor false", "Use true or false"))
+    return text == "true"

@@ -1,0 +1,177 @@
+"""The listener table: for each named listener where it binds, what it tells clients, its protocol, plane and rank.
+
+Built once from the configuration, with every fault found at the same time (KIP-103, KIP-291, SPEC L1-L4, C1 and
+"Resolved"). Facts about listeners are asked here and nowhere else: registration reads the advertised endpoints,
+senders the inter-broker and control plane names, handlers whether a listener is privileged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from signalbox.common.config_table import ConfigFault
+from signalbox.common.endpoint import Endpoint, SecurityProtocol, normalise_listener_name
+from signalbox.network.listener_entry import (
+    ADVERTISED_LISTENERS,
+    DEFAULT_LISTENERS,
+    DEFAULT_PROTOCOL_MAP,
+    LISTENERS,
+    PROTOCOL_MAP,
+    ListenerEntry,
+    parse_entries,
+    parse_protocol_map,
+    split_list,
+)
+from signalbox.network.listener_roles import ListenerRoles, read_roles
+from signalbox.network.listener_rules import (
+    check_advertised,
+    check_distinct_names,
+    check_distinct_ports,
+    check_mapped,
+)
+from signalbox.network.plane import CONTROL, CONTROLLER, DATA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListenerRow:
+    """One listener. `advertised` is None when clients are never told of it; its port is 0 until bound where it was
+    configured so. `privileged`: broker-to-broker requests are taken here. `forced`: nothing but controller requests
+    is (C4). `inter_broker`: brokers authenticate on it."""
+
+    name: str
+    host: str
+    port: int
+    security_protocol: SecurityProtocol
+    advertised: Endpoint | None
+    plane: str = DATA
+    privileged: bool = False
+    forced: bool = False
+    inter_broker: bool = False
+
+
+class ListenerTable:
+    """The rows by name. Names are in upper case; asking in any case works."""
+
+    def __init__(self, rows: Iterable[ListenerRow], roles: ListenerRoles) -> None:
+        self._rows = {row.name: row for row in rows}
+        self._roles = roles
+
+    def __iter__(self) -> Iterator[ListenerRow]:
+        return iter(self._rows.values())
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and normalise_listener_name(name) in self._rows
+
+    def row(self, name: str) -> ListenerRow:
+        """KeyError when there is no such listener."""
+        return self._rows[normalise_listener_name(name)]
+
+    @property
+    def inter_broker_listener_name(self) -> str:
+        return self._roles.inter_broker_listener_name
+
+    @property
+    def inter_broker_security_protocol(self) -> SecurityProtocol:
+        return self._roles.inter_broker_security_protocol
+
+    @property
+    def control_plane_listener_name(self) -> str | None:
+        return self._roles.control_plane_listener_name
+
+    @property
+    def controller_listener_names(self) -> tuple[str, ...]:
+        return self._roles.controller_listener_names
+
+    @property
+    def privileged_listener_name(self) -> str:
+        """Where other brokers send Envelopes and their like to this node; part of its registration."""
+        return self._roles.privileged_listener_name
+
+    @property
+    def control_plane_forced(self) -> bool:
+        return self._roles.forced
+
+    def security_protocol_of(self, name: str) -> SecurityProtocol | None:
+        """By the protocol map, which may know listeners that this node does not bind."""
+        return self._roles.protocols.get(normalise_listener_name(name))
+
+    def advertised_endpoints(self) -> tuple[Endpoint, ...]:
+        """What the registration and clients are told, in the order of `listeners`; controller listeners are left
+        out, since only brokers may see them (F15)."""
+        return tuple(row.advertised for row in self if row.advertised is not None and row.plane != CONTROLLER)
+
+    def with_bound_ports(self, ports: Mapping[str, int], local_host: str) -> ListenerTable:
+        """The table once sockets are bound: port 0 becomes the real one, a blank advertised host `local_host`.
+
+        An advertised port 0 is resolved from the advertised entry alone, as Kafka does (facts 1.10).
+        """
+        rows = []
+        for row in self:
+            advertised = row.advertised
+            if advertised is not None:
+                advertised = replace(
+                    advertised, host=advertised.host or local_host, port=advertised.port or ports[row.name]
+                )
+            rows.append(replace(row, port=ports[row.name], advertised=advertised))
+        return ListenerTable(rows, self._roles)
+
+
+def read_listener_table(given: Mapping[str, str]) -> tuple[ListenerTable | None, list[ConfigFault]]:
+    """The table of a configuration (key → text), or None and all that is wrong with it."""
+    faults: list[ConfigFault] = []
+    listeners = parse_entries(LISTENERS, given.get(LISTENERS, DEFAULT_LISTENERS), faults)
+    advertised_key = ADVERTISED_LISTENERS if given.get(ADVERTISED_LISTENERS, "").strip() else LISTENERS
+    advertised = (
+        parse_entries(advertised_key, given[advertised_key], faults)
+        if advertised_key == ADVERTISED_LISTENERS
+        else listeners
+    )
+    protocols = parse_protocol_map(given.get(PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP), faults)
+    _add_implicit_controllers(given, listeners, protocols)
+    check_distinct_names(LISTENERS, listeners, faults)
+    check_distinct_ports(listeners, faults)
+    check_mapped(LISTENERS, listeners, protocols, faults)
+    if advertised_key == ADVERTISED_LISTENERS:
+        check_distinct_names(ADVERTISED_LISTENERS, advertised, faults)
+    check_advertised(listeners, advertised, advertised_key, faults)
+    roles = read_roles(given, protocols, listeners, advertised, faults)
+    if faults or roles is None:
+        return None, faults
+    told = {entry.name: entry for entry in advertised}
+    return ListenerTable((_row(entry, told.get(entry.name), roles) for entry in listeners), roles), []
+
+
+def _add_implicit_controllers(
+    given: Mapping[str, str], listeners: list[ListenerEntry], protocols: dict[str, SecurityProtocol]
+) -> None:
+    """With the map at its default, controller listeners are PLAINTEXT, unless a secured name is about (facts 1.2)."""
+    names = [normalise_listener_name(name) for name in split_list(given.get("controller.listener.names", ""))]
+    everybody = {*names, *(entry.name for entry in listeners)}
+    secured = {"SSL", "SASL_PLAINTEXT", "SASL_SSL"}
+    if PROTOCOL_MAP not in given and not everybody & secured:
+        for name in names:
+            protocols.setdefault(name, SecurityProtocol.PLAINTEXT)
+
+
+def _row(entry: ListenerEntry, advertised: ListenerEntry | None, roles: ListenerRoles) -> ListenerRow:
+    protocol = roles.protocols[entry.name]
+    if entry.name in roles.controller_listener_names:
+        plane = CONTROLLER
+        advertised = advertised or entry
+    else:
+        plane = CONTROL if entry.name == roles.control_plane_listener_name else DATA
+    return ListenerRow(
+        name=entry.name,
+        host=entry.host,
+        port=entry.port,
+        security_protocol=protocol,
+        advertised=Endpoint(entry.name, advertised.host, advertised.port, protocol) if advertised else None,
+        plane=plane,
+        privileged=entry.name == roles.privileged_listener_name,
+        forced=plane == CONTROL and roles.forced,
+        inter_broker=entry.name == roles.inter_broker_listener_name,
+    )

@@ -1,0 +1,136 @@
+"""The network's configuration as read: global values, and for each listener its own view of them (L5; facts 1.8).
+
+A listener's view starts from the global values; a key `listener.name.<lower-case name>.<key>` replaces one of them. If
+`<key>` is not a known key, its first part is taken as a SASL mechanism: `listener.name.<l>.<mechanism>.<key>` ends up
+under `<mechanism>.<key>`. Mechanism keys without the listener prefix never count, as in Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from signalbox.common.config_table import ConfigFault, Value
+from signalbox.network.config_rows import NETWORK_CONFIG, PREFIXED_KEYS
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerSettings:
+    """What holds on one listener. `own` are the keys that were set for it alone; `by_mechanism` holds texts under
+    `<lower-case mechanism>.<key>`."""
+
+    values: Mapping[str, Value]
+    own: frozenset[str]
+    by_mechanism: Mapping[str, str]
+
+    def number(self, key: str) -> int:
+        value = self.values[key]
+        assert isinstance(value, int)
+        return value
+
+    def text(self, key: str) -> str:
+        """The value as text, "" when it is not set."""
+        value = self.values[key]
+        return "" if value is None else str(value)
+
+    def names(self, key: str) -> list[str]:
+        value = self.values[key]
+        assert isinstance(value, list)
+        return value
+
+    def for_mechanism(self, mechanism: str, key: str) -> str | None:
+        """The per-mechanism text of `key`, None when it is not set."""
+        return self.by_mechanism.get(f"{mechanism.lower()}.{key}")
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSettings:
+    """Global values and the listeners' views by upper-case name."""
+
+    everywhere: ListenerSettings
+    listeners: Mapping[str, ListenerSettings]
+
+    def listener(self, name: str) -> ListenerSettings:
+        return self.listeners.get(name, self.everywhere)
+
+
+def read_network_settings(
+    given: Mapping[str, str], listener_names: Iterable[str]
+) -> tuple[NetworkSettings, list[ConfigFault]]:
+    """Settings of a configuration (key → text) and what is wrong with it; defaults stand in for wrong values."""
+    values, faults = NETWORK_CONFIG.read(given)
+    listeners: dict[str, ListenerSettings] = {}
+    for name in listener_names:
+        listeners[name], more = _listener_settings(given, name, values)
+        faults += more
+    settings = NetworkSettings(ListenerSettings(values, frozenset(), {}), listeners)
+    _check_together(settings.everywhere, given, faults)
+    return settings, faults
+
+
+def _listener_settings(
+    given: Mapping[str, str], name: str, defaults: Mapping[str, Value]
+) -> tuple[ListenerSettings, list[ConfigFault]]:
+    prefix = f"listener.name.{name.lower()}."
+    values = dict(defaults)
+    own: set[str] = set()
+    by_mechanism: dict[str, str] = {}
+    faults = []
+    for key, text in given.items():
+        if not key.startswith(prefix) or key == prefix:
+            continue
+        rest = key.removeprefix(prefix)
+        if rest in PREFIXED_KEYS:
+            try:
+                values[rest] = NETWORK_CONFIG[rest].parse(text)
+                own.add(rest)
+            except ValueError as error:
+                faults.append(ConfigFault(key, text, str(error), NETWORK_CONFIG[rest].doc))
+        else:
+            mechanism, _, mechanism_key = rest.partition(".")
+            if mechanism_key:
+                by_mechanism[f"{mechanism.lower()}.{mechanism_key}"] = text
+    return ListenerSettings(values, frozenset(own), by_mechanism), faults
+
+
+def _check_together(settings: ListenerSettings, given: Mapping[str, str], faults: list[ConfigFault]) -> None:
+    """Rules over several keys (facts 1.7)."""
+    idle_ms = settings.number("connections.max.idle.ms")
+    delay_key = "connection.failed.authentication.delay.ms"
+    if 0 <= idle_ms <= settings.number(delay_key):
+        faults.append(
+            ConfigFault(
+                delay_key,
+                given.get(delay_key, ""),
+                f"the delay is not below connections.max.idle.ms ({idle_ms})",
+                "A delayed connection would count as idle: lower the delay",
+            )
+        )
+    overrides_key = "max.connections.per.ip.overrides"
+    overrides, problems = parse_per_ip_overrides(settings.text(overrides_key))
+    faults += [
+        ConfigFault(overrides_key, entry, "is not host:count", "Write 10.0.0.7:100, comma-separated")
+        for entry in problems
+    ]
+    if settings.number("max.connections.per.ip") == 0 and not overrides:
+        faults.append(
+            ConfigFault(
+                "max.connections.per.ip",
+                "0",
+                "nobody could connect",
+                f"Allow some addresses in {overrides_key}, or raise the limit",
+            )
+        )
+
+
+def parse_per_ip_overrides(text: str) -> tuple[dict[str, int], list[str]]:
+    """host → connections allowed, and the pieces that could not be read."""
+    overrides: dict[str, int] = {}
+    problems = []
+    for piece in filter(None, map(str.strip, text.split(","))):
+        host, colon, count = piece.rpartition(":")
+        if colon and host and count.isdigit():
+            overrides[host.strip("[]")] = int(count)
+        else:
+            problems.append(piece)
+    return overrides, problems

@@ -1,0 +1,45 @@
+"""The control plane's own request queue: what its connections have read, in order of arrival, one handler (C1).
+
+It is drained by a callback of its own in the asyncio loop, so that nothing the data plane does can stand before it
+except the slice that is running. A connection has at most one request in it; the number of connections bounds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from signalbox.common.clock import Clock
+from signalbox.network.inbound_request import InboundRequest
+from signalbox.network.ports import RequestSink
+
+
+class RequestQueue:
+    """A `RequestSink` before the sink."""
+
+    def __init__(self, sink: RequestSink, loop: asyncio.AbstractEventLoop, clock: Clock) -> None:
+        self._sink = sink
+        self._loop = loop
+        self._clock = clock
+        self._waiting: deque[InboundRequest] = deque()
+        self.queue_seconds = 0.0
+        self.busy_seconds = 0.0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def submit(self, request: InboundRequest) -> None:
+        if not self._waiting:
+            self._loop.call_soon(self._drain)
+        self._waiting.append(request)
+
+    def _drain(self) -> None:
+        started = self._clock.monotonic()
+        while self._waiting:
+            request = self._waiting[0]
+            self.queue_seconds += max(0.0, started - request.received_at)
+            try:
+                self._sink.submit(request)
+            finally:
+                self._waiting.popleft()
+        self.busy_seconds += self._clock.monotonic() - started

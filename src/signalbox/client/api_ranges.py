@@ -57,6 +57,7 @@ class ApiRanges:
         version = min(ours_max, theirs[1])
         if version < max(row.min_version, theirs[0]):
             raise VersionUnsupported(
-                f"{row.name}: the broker takes versions {theirs[0]} to {theirs[1]}, we speak {row.min_version} to {ours_max}"
+                f"{row.name}: the broker takes versions {theirs[0]} to {theirs[1]}, "
+                f"we speak {row.min_version} to {ours_max}"
             )
         return version

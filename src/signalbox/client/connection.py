@@ -11,6 +11,7 @@ import asyncio
 import socket
 import ssl
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from signalbox.client.api_ranges import ApiRanges
@@ -26,7 +27,7 @@ from signalbox.protocol.api_table import API_TABLE
 class _Waiting:
     """A request on the wire: what answers it and when its time is up."""
 
-    __slots__ = ("answered", "correlation_id", "deadline", "timer")
+    __slots__ = ("answered", "correlation_id", "timer")
 
     def __init__(self, correlation_id: int, answered: asyncio.Future[Chunk]) -> None:
         self.correlation_id = correlation_id
@@ -150,9 +151,9 @@ class ClientConnection:
         """Why it closed."""
         return self._stream.closed.result() if self._stream.closed.done() else None
 
-    async def wait_closed(self) -> ClientFailure:
-        """Returns, with the reason, when the connection has ended, whoever ended it."""
-        return await asyncio.shield(self._stream.closed)
+    def on_closed(self, callback: Callable[[], None]) -> None:
+        """Call `callback` when the connection has ended, whoever ended it; `failure` says why."""
+        self._stream.closed.add_done_callback(lambda _: callback())
 
     def version_for(self, request: Any, max_version: int | None = None) -> int:
         """The version `request` would be sent at; VersionUnsupported when there is none."""
@@ -210,16 +211,21 @@ class ClientConnection:
 
 
 async def connect(
-    address: Address, settings: ConnectionSettings, identity: Identity | None = None
+    address: Address,
+    settings: ConnectionSettings,
+    identity: Identity | None = None,
+    resolved: list[str] | None = None,
 ) -> ClientConnection:
     """A connection that has shaken hands with whoever answers at `address`, all within the connect timeout.
 
-    ConnectFailed and its kinds (Misrouted, AuthenticationRefused, PeerBroke) say how far it got.
+    `resolved` replaces asking the name server. ConnectFailed and its kinds (Misrouted, AuthenticationRefused,
+    PeerBroke) say how far it got.
     """
     stream: _FrameStream | None = None
     try:
         async with asyncio.timeout(settings.connect_timeout_ms / 1000):
-            stream = await _open_stream(address, settings)
+            ips = resolved if resolved is not None else await resolve(address)
+            stream = await _open_stream(address, ips, settings)
             connection = ClientConnection(stream, settings, identity)
             await connection.shake_hands()
             return connection
@@ -238,23 +244,27 @@ async def connect(
         raise
 
 
-async def _open_stream(address: Address, settings: ConnectionSettings) -> _FrameStream:
-    """Resolve, then TCP (and TLS) to each of the host's addresses until one answers."""
-    loop = asyncio.get_running_loop()
+async def resolve(address: Address) -> list[str]:
+    """The IP addresses behind a host name, as the name server has them now; ConnectFailed when it has none."""
     try:
-        found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise ConnectFailed(address, "resolve", f"{address.host} cannot be resolved: {error.strerror}") from error
+    return list(dict.fromkeys(str(row[4][0]) for row in found))
+
+
+async def _open_stream(address: Address, ips: list[str], settings: ConnectionSettings) -> _FrameStream:
+    """TCP (and TLS) to each of the host's addresses until one answers."""
     security = settings.security
     server_name = None
     if security.ssl_context is not None:
         server_name = security.server_name or address.host
-    last: ConnectFailed | None = None
-    for _, _, _, _, socket_address in found:
+    last = ConnectFailed(address, "resolve", f"{address.host} has no address")
+    for ip in ips:
         try:
-            _, stream = await loop.create_connection(
+            _, stream = await asyncio.get_running_loop().create_connection(
                 lambda: _FrameStream(address, settings.max_handshake_frame_bytes),
-                str(socket_address[0]),
+                ip,
                 address.port,
                 ssl=security.ssl_context,
                 server_hostname=server_name,
@@ -262,8 +272,7 @@ async def _open_stream(address: Address, settings: ConnectionSettings) -> _Frame
         except ssl.SSLError as error:
             last = ConnectFailed(address, "tls", str(error))
         except OSError as error:
-            last = ConnectFailed(address, "tcp", f"{socket_address[0]}: {error.strerror or error}")
+            last = ConnectFailed(address, "tcp", f"{ip}: {error.strerror or error}")
         else:
             return stream
-    assert last is not None
     raise last

@@ -35,7 +35,7 @@ class ConnectionLost(ClientFailure):
 
 
 class PeerBroke(ConnectFailed):
-    """The peer does not speak the protocol: garbage, a lying length, a foreign correlation id, TLS where none is due."""
+    """The peer does not speak the protocol: garbage, a lying length, a foreign correlation id, unexpected TLS."""
 
 
 class AuthenticationRefused(ConnectFailed):
@@ -54,8 +54,8 @@ class Misrouted(ConnectFailed):
         super().__init__(
             address,
             "api-versions",
-            f"wanted node {wanted.node_id} of cluster {wanted.cluster_id}, but somebody else answers there; check where "
-            f"the address that node {wanted.node_id} advertises leads (DNS, load balancer, port mapping)",
+            f"wanted node {wanted.node_id} of cluster {wanted.cluster_id}, but somebody else answers there; "
+            f"check where the address that node {wanted.node_id} advertises leads (DNS, load balancer, port map)",
         )
         self.wanted = wanted
 

@@ -54,9 +54,7 @@ class MetadataView:
         """Take a MetadataResponse that was accepted."""
         self.cluster_id = answer.cluster_id
         self.controller_id = answer.controller_id
-        self.nodes = {
-            row.node_id: Node(row.node_id, Address(row.host, row.port), row.rack) for row in answer.brokers
-        }
+        self.nodes = {row.node_id: Node(row.node_id, Address(row.host, row.port), row.rack) for row in answer.brokers}
         for topic in answer.topics:
             if topic.name is None:
                 continue
@@ -109,7 +107,5 @@ class MetadataView:
         if leader_id not in self.nodes:
             return False
         changed = replace(row, leader_id=leader_id, leader_epoch=leader_epoch, error_code=int(Error.NONE))
-        self.topics[partition.topic] = replace(
-            topic, partitions={**topic.partitions, partition.partition: changed}
-        )
+        self.topics[partition.topic] = replace(topic, partitions={**topic.partitions, partition.partition: changed})
         return True

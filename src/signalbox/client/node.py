@@ -8,7 +8,7 @@ coordinator's true node id and is dropped together with that node's others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
 from signalbox.common.endpoint import host_port
@@ -31,7 +31,7 @@ class Identity(NamedTuple):
     node_id: int
 
 
-class Purpose(str, Enum):
+class Purpose(StrEnum):
     """What a connection is for: requests that may block for long get a connection of their own."""
 
     REQUESTS = "requests"

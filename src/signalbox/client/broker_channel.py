@@ -1,0 +1,116 @@
+"""Controller → broker: one queue and one connection per broker, strictly in order, one request in flight.
+
+A request stays at the head until its broker has answered it: a lost connection means reconnect and send again, for
+ever, until the broker is removed. Epochs in the requests make the repetition harmless. Versions are fixed
+(kafka-routing §4.2), no negotiation. The channel connects before there is anything to send, and again at once when
+it is cut: a refused connect is a hint that the controller may act on (`on_unreachable`), silence is not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from signalbox.client.connection import ClientConnection, connect
+from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.failures import ChannelClosed, ClientFailure, ConnectFailed, Misrouted
+from signalbox.client.node import Identity, Node
+from signalbox.protocol.api_table import ApiKey
+
+CONTROL_VERSIONS = {ApiKey.LEADER_AND_ISR: 7, ApiKey.UPDATE_METADATA: 8, ApiKey.STOP_REPLICA: 4}
+_RETRY_AFTER_SECONDS = 0.1
+
+UnreachableCallback = Callable[[int, ClientFailure], None]
+
+
+class BrokerChannel:
+    """The channel to one broker. `node` says where its control endpoint is, `cluster_id` whose broker it must be."""
+
+    def __init__(
+        self,
+        node: Node,
+        cluster_id: str | None,
+        settings: ConnectionSettings,
+        on_unreachable: UnreachableCallback | None = None,
+    ) -> None:
+        self.node = node
+        self.misroutes = 0
+        self.sent = 0
+        self._identity = Identity(cluster_id, node.node_id) if cluster_id is not None else None
+        self._settings = settings
+        self._on_unreachable = on_unreachable
+        self._queue: deque[tuple[Any, asyncio.Future[Any]]] = deque()
+        self._wakeup = asyncio.Event()
+        self._connection: ClientConnection | None = None
+        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"channel to broker {node.node_id}")
+
+    @property
+    def queue_size(self) -> int:
+        return len(self._queue)
+
+    def send(self, message: Any) -> asyncio.Future[Any]:
+        """Queue `message`; the future gets the answer, or ChannelClosed when the channel is closed first."""
+        answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        if self._task.done():
+            answered.set_exception(ChannelClosed(f"the channel to broker {self.node.node_id} is closed"))
+            return answered
+        self._queue.append((message, answered))
+        self._wakeup.set()
+        return answered
+
+    async def close(self) -> None:
+        """Stop; whatever is queued fails with ChannelClosed."""
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        if self._connection is not None:
+            self._connection.close("the channel is closed")
+        while self._queue:
+            answered = self._queue.popleft()[1]
+            if not answered.done():
+                answered.set_exception(ChannelClosed(f"the channel to broker {self.node.node_id} is closed"))
+                answered.exception()
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                connection = await self._connected()
+                opened_at = loop.time()
+                await self._work(connection)
+                if loop.time() - opened_at < _RETRY_AFTER_SECONDS:
+                    await asyncio.sleep(_RETRY_AFTER_SECONDS)
+            except ClientFailure as failure:
+                self._note(failure)
+                await asyncio.sleep(_RETRY_AFTER_SECONDS)
+
+    async def _connected(self) -> ClientConnection:
+        if self._connection is None or not self._connection.is_open:
+            self._connection = await connect(self.node.address, self._settings, self._identity)
+            self._connection.on_closed(self._wakeup.set)
+        return self._connection
+
+    async def _work(self, connection: ClientConnection) -> None:
+        """Send what is queued, one at a time, until the connection ends; returns when it ended while idle."""
+        while connection.is_open:
+            if not self._queue:
+                self._wakeup.clear()
+                await self._wakeup.wait()
+                continue
+            message, answered = self._queue[0]
+            if not answered.cancelled():
+                version = CONTROL_VERSIONS.get(message.api_key)
+                answer = await connection.request(message, version=version)
+                self.sent += 1
+                if not answered.done():
+                    answered.set_result(answer)
+            self._queue.popleft()
+
+    def _note(self, failure: ClientFailure) -> None:
+        """Count misroutes (129 here means a bad route to that peer, nothing more) and pass on a refused connect."""
+        if isinstance(failure, Misrouted):
+            self.misroutes += 1
+        refused = isinstance(failure, ConnectFailed) and failure.stage == "tcp"
+        if refused and self._on_unreachable is not None:
+            self._on_unreachable(self.node.node_id, failure)

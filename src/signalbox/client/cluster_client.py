@@ -1,0 +1,182 @@
+"""What admin, producer and consumer stand on: requests to the right node of a cluster that may move under them.
+
+`request` is one attempt at one node. `request_any` asks the least loaded node and, within its deadline, others: no
+controller lookup anywhere (F13), brokers forward. A refused route (129) never reaches the caller as an error by itself;
+it costs time, and the deadline speaks when that runs out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster_keeper import ClusterKeeper
+from signalbox.client.failures import (
+    ClientFailure,
+    ConnectFailed,
+    ConnectionLost,
+    DeadlinePassed,
+    Misrouted,
+    NoUsableNode,
+    WrongCluster,
+)
+from signalbox.client.metadata_view import MetadataView, TopicView
+from signalbox.client.node import Node, Purpose
+from signalbox.client.route_report import RouteReport, report_routes
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error
+
+
+class ClusterClient:
+    """One client of one cluster. `async with ClusterClient(settings) as client:` or `start()` and `close()`."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        self.settings = settings
+        self._keeper: ClusterKeeper | None = None
+
+    async def __aenter__(self) -> ClusterClient:
+        self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def start(self) -> None:
+        """Begin to bootstrap; calls wait for it as long as their deadlines allow."""
+        if self._keeper is None:
+            self._keeper = ClusterKeeper(self.settings)
+
+    async def close(self) -> None:
+        if self._keeper is not None:
+            keeper, self._keeper = self._keeper, None
+            await keeper.close()
+
+    @property
+    def keeper(self) -> ClusterKeeper:
+        """The machinery underneath; RuntimeError before `start`."""
+        if self._keeper is None:
+            raise RuntimeError("the client is not started, or closed")
+        return self._keeper
+
+    @property
+    def view(self) -> MetadataView:
+        return self.keeper.view
+
+    @property
+    def rebootstraps(self) -> int:
+        """How often this client started over from its bootstrap servers."""
+        return self.keeper.machine.starts_over
+
+    def routes(self) -> list[RouteReport]:
+        """Per known node: its address, whether it confirmed to be there, what was refused."""
+        return report_routes(self.keeper)
+
+    def deadline(self, timeout_ms: float | None = None) -> float:
+        """Loop time at which a call that begins now has to end."""
+        after = timeout_ms if timeout_ms is not None else self.settings.api_timeout_ms
+        return asyncio.get_running_loop().time() + after / 1000
+
+    async def request(
+        self, node_id: int, message: Any, *, purpose: Purpose = Purpose.REQUESTS, timeout_ms: float | None = None
+    ) -> Any:
+        """One attempt at one node. ClientFailure when it did not come to an answer; `retriable` says the rest."""
+        keeper = self.keeper
+        node = keeper.view.nodes.get(node_id)
+        if node is None:
+            raise NoUsableNode(f"node {node_id} is not known")
+        if keeper.quarantine.holds((node.node_id, node.address)):
+            raise NoUsableNode(f"node {node_id} is set aside: {node.address} leads to somebody else")
+        return await self._ask(node, message, purpose, timeout_ms)
+
+    async def _ask(self, node: Node, message: Any, purpose: Purpose, timeout_ms: float | None) -> Any:
+        keeper = self.keeper
+        generation = keeper.machine.generation
+        try:
+            connection = await keeper.pool.get(node, purpose)
+            if connection.verified:
+                keeper.note_verified(node)
+            return await connection.request(message, timeout_ms=timeout_ms)
+        except Misrouted as failure:
+            keeper.last_failure = failure
+            keeper.note_misroute(node, generation)
+            raise
+        except (ConnectFailed, ConnectionLost) as failure:
+            keeper.note_failure(failure)
+            raise
+
+    async def request_any(self, message: Any, *, timeout_ms: float | None = None) -> Any:
+        """The answer of whichever node is least loaded; others are tried until the deadline (DeadlinePassed)."""
+        deadline = self.deadline(timeout_ms)
+        tried: set[int] = set()
+        last: ClientFailure | None = None
+        while True:
+            node = await self.some_node(deadline, tried, last)
+            left_ms = (deadline - asyncio.get_running_loop().time()) * 1000
+            try:
+                return await self._ask(
+                    node, message, Purpose.REQUESTS, max(1, min(left_ms, self.settings.request_timeout_ms))
+                )
+            except ClientFailure as failure:
+                if not failure.retriable:
+                    raise
+                last = failure
+                tried.add(node.node_id)
+            await self.pause(0 if self.keeper.least_loaded_node(tried) else 1, deadline)
+
+    async def some_node(self, deadline: float, tried: set[int], last: ClientFailure | None = None) -> Node:
+        """A usable node, untried ones first; waits for one until the deadline."""
+        while True:
+            node = self.keeper.least_loaded_node(tried) or self.keeper.least_loaded_node()
+            if node is not None and asyncio.get_running_loop().time() < deadline:
+                return node
+            if not await self._wait_for_view(deadline):
+                raise self.out_of_time("no broker could be asked", last)
+
+    async def _wait_for_view(self, deadline: float) -> bool:
+        """Wait for another view or for a backoff to end; False when the deadline has passed."""
+        loop = asyncio.get_running_loop()
+        await self.keeper.view_changed(min(deadline, loop.time() + self.settings.retry_backoff_ms / 1000))
+        return loop.time() < deadline
+
+    async def pause(self, attempt: int, deadline: float) -> None:
+        """The retry backoff before attempt number `attempt` (0: none), cut off at the deadline."""
+        if attempt <= 0:
+            return
+        backoff_ms = min(self.settings.retry_backoff_ms * 2 ** min(attempt - 1, 16), self.settings.retry_backoff_max_ms)
+        left = deadline - asyncio.get_running_loop().time()
+        await asyncio.sleep(max(0.0, min(backoff_ms / 1000, left)))
+
+    async def topic(self, name: str, *, timeout_ms: float | None = None) -> TopicView:
+        """A topic that exists and whose partitions are known. DeadlinePassed when it does not come to be."""
+        deadline = self.deadline(timeout_ms)
+        while True:
+            known = self.view.topics.get(name)
+            if known is not None and known.error_code == Error.NONE and known.partitions:
+                return known
+            self.keeper.refresh_soon([name])
+            if not await self._wait_for_view(deadline):
+                reason = Error(known.error_code).name if known is not None else "no metadata"
+                raise self.out_of_time(f"topic {name} is not to be had ({reason})", None)
+
+    async def leader_of(self, partition: TopicPartition, deadline: float) -> Node:
+        """The leader of a partition, usable; waits for one until the deadline."""
+        while True:
+            leader_id = self.view.leader_of(partition)
+            node = self.view.nodes.get(leader_id) if leader_id is not None else None
+            if node is not None and self.keeper.is_usable(node):
+                return node
+            self.keeper.refresh_soon([partition.topic])
+            if not await self._wait_for_view(deadline):
+                raise self.out_of_time(f"partition {partition} has no leader that can be asked", None)
+
+    def out_of_time(self, what: str, last: ClientFailure | None) -> DeadlinePassed:
+        """The error for a deadline that passed, with what stood in the way."""
+        cause = last or self.keeper.last_failure
+        foreign = self.keeper.machine.foreign_cluster_id
+        if self.view.cluster_id is None and foreign is not None:
+            pinned = self.keeper.machine.cluster_policy.pinned
+            cause = WrongCluster(f"the seeds lead to cluster {foreign}, pinned is {pinned}")
+        failure = DeadlinePassed(f"{what}: {cause}" if cause is not None else what)
+        failure.__cause__ = cause
+        return failure

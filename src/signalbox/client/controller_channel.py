@@ -1,0 +1,181 @@
+"""Broker → active controller: Envelope, AlterPartition, AllocateProducerIds, ControlledShutdown, CreateTopics.
+
+Many requests are in flight at once, unlike Kafka's one, whose forwarding rate is 1 / round trip (KIP-590). Rules
+(SPEC F5, F9; kafka-routing §5.5):
+
+* a disconnect, or NOT_CONTROLLER in the answer: look the controller up again, put the request back in its old place;
+* the deadline of a request never moves: then KafkaError(REQUEST_TIMED_OUT);
+* the queue is bounded: what does not fit is timed out at once.
+
+A request whose connection was lost is sent again, so an operation can be carried out twice, as in Kafka.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from typing import Any
+
+from signalbox.client.api_ranges import ApiRanges
+from signalbox.client.connection import ClientConnection
+from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.controller_lanes import ControllerLanes, ControllerLookup
+from signalbox.client.controller_request import ControllerRequest, says_not_controller
+from signalbox.client.failures import ChannelClosed, ClientFailure, VersionUnsupported
+from signalbox.client.wire_frames import Chunk
+from signalbox.common.limits import MAX_FORWARDS_IN_FLIGHT, MAX_FORWARDS_QUEUED
+from signalbox.common.metrics import MetricName, Metrics
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+
+_CLOSED = "the channel to the controller is closed"
+
+
+class ControllerChannel:
+    """One broker's channel to whoever is the controller. Make it in the running loop, `start()` it, `close()` it."""
+
+    def __init__(self, lookup: ControllerLookup, cluster_id: str | None, settings: ConnectionSettings) -> None:
+        self._settings = settings
+        self._lanes = ControllerLanes(lookup, cluster_id, settings, self._pump, self._fail_queued)
+        self._queue: list[ControllerRequest] = []
+        self._numbers = 0
+        self._closed = False
+        self.in_flight = 0
+        self.requests_total = 0
+        self.retries_total = 0
+        self.failures_total = 0
+
+    def start(self) -> None:
+        """Connect to the controller now, so that its ApiVersions are known before the first request."""
+        self._lanes.open_soon()
+
+    def controller_changed(self) -> None:
+        """Tell the channel that the lookup may have another answer now."""
+        self._lanes.controller_changed()
+
+    @property
+    def api_ranges(self) -> ApiRanges | None:
+        """What the active controller takes, for the intersection of F9; None while it is not connected."""
+        return self._lanes.api_ranges
+
+    @property
+    def queue_length(self) -> int:
+        return len(self._queue)
+
+    def expose(self, metrics: Metrics, channel: str) -> None:
+        """Gauges under `channel`'s name (`forwarding`, `alter-partition` …)."""
+        tags = {"channel": channel}
+        for name, read in (
+            ("QueueLength", lambda: self.queue_length),
+            ("RequestsInFlight", lambda: self.in_flight),
+            ("RequestsTotal", lambda: self.requests_total),
+            ("RetriesTotal", lambda: self.retries_total),
+            ("FailuresTotal", lambda: self.failures_total),
+            ("MisroutedConnectsTotal", lambda: self._lanes.misroutes),
+        ):
+            metrics.gauge(MetricName("kafka.server", "NodeToControllerChannelManager", name), read, tags)
+
+    def request(self, message: Any, timeout_ms: float | None = None) -> asyncio.Future[Any]:
+        """Queue `message` for the controller; the future gets its answer.
+
+        KafkaError(REQUEST_TIMED_OUT) at the deadline or when the queue is full; VersionUnsupported when the controller
+        does not take the request; AuthenticationRefused when it does not take us; ChannelClosed.
+        """
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[Any] = loop.create_future()
+        self.requests_total += 1
+        self._numbers += 1
+        request = ControllerRequest(self._numbers, message, answered)
+        if self._closed:
+            self._fail(request, ChannelClosed(_CLOSED))
+        elif len(self._queue) >= MAX_FORWARDS_QUEUED:
+            self._fail(request, KafkaError(Error.REQUEST_TIMED_OUT, "too many requests wait for the controller"))
+        else:
+            after = (timeout_ms if timeout_ms is not None else self._settings.request_timeout_ms) / 1000
+            timer = loop.call_later(after, self._expire, request)
+            answered.add_done_callback(lambda _: timer.cancel())
+            heapq.heappush(self._queue, request)
+            self._pump()
+        return answered
+
+    def envelope(
+        self,
+        request_data: Chunk,
+        request_principal: bytes,
+        client_host_address: bytes,
+        timeout_ms: float | None = None,
+    ) -> asyncio.Future[EnvelopeResponse]:
+        """Forward a client's request, byte for byte, with its principal and raw address (4 or 16 bytes)."""
+        message = EnvelopeRequest(
+            request_data=bytes(request_data),
+            request_principal=request_principal,
+            client_host_address=client_host_address,
+        )
+        return self.request(message, timeout_ms)
+
+    async def close(self) -> None:
+        """Stop; requests without an answer fail with ChannelClosed."""
+        self._closed = True
+        await self._lanes.close()
+        self._fail_queued(ChannelClosed(_CLOSED))
+
+    def _pump(self) -> None:
+        """Send what may be sent."""
+        while self._queue and self.in_flight < MAX_FORWARDS_IN_FLIGHT and not self._closed:
+            if self._queue[0].answered.done():
+                heapq.heappop(self._queue)
+                continue
+            lane = self._lanes.take()
+            if lane is None:
+                return
+            self._send(lane, heapq.heappop(self._queue))
+
+    def _send(self, lane: ClientConnection, request: ControllerRequest) -> None:
+        try:
+            request.version = lane.version_for(request.message)
+            payload = lane.send(request.message, request.version)
+        except (VersionUnsupported, ValueError) as error:
+            self._fail(request, error)
+            return
+        self.in_flight += 1
+        payload.add_done_callback(lambda done: self._answered(lane, request, done))
+
+    def _answered(self, lane: ClientConnection, request: ControllerRequest, payload: asyncio.Future[Chunk]) -> None:
+        self.in_flight -= 1
+        if payload.exception() is not None:
+            self._send_again(request)
+        else:
+            try:
+                answer = request.decode(payload.result())
+            except ValueError as error:
+                lane.close(f"unreadable answer: {error}")
+                self._send_again(request)
+            else:
+                if says_not_controller(answer):
+                    self._lanes.denied(lane)
+                    self._send_again(request)
+                elif not request.answered.done():
+                    request.answered.set_result(answer)
+        self._lanes.drained()
+        self._pump()
+
+    def _send_again(self, request: ControllerRequest) -> None:
+        """Back to its old place: requests are ordered by the time they came."""
+        if self._closed:
+            self._fail(request, ChannelClosed(_CLOSED))
+        elif not request.answered.done():
+            self.retries_total += 1
+            heapq.heappush(self._queue, request)
+
+    def _expire(self, request: ControllerRequest) -> None:
+        self._fail(request, KafkaError(Error.REQUEST_TIMED_OUT, "the controller did not answer in time"))
+
+    def _fail_queued(self, failure: ClientFailure) -> None:
+        queue, self._queue = self._queue, []
+        for request in queue:
+            self._fail(request, failure)
+
+    def _fail(self, request: ControllerRequest, failure: Exception) -> None:
+        if not request.answered.done():
+            self.failures_total += 1
+            request.answered.set_exception(failure)

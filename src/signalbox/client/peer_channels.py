@@ -1,0 +1,81 @@
+"""All channels from the active controller to the brokers, as the controller's effects port wants them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from signalbox.client.broker_channel import BrokerChannel, UnreachableCallback
+from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.failures import ChannelClosed
+from signalbox.client.node import Address, Node
+from signalbox.common.metrics import MetricName, Metrics
+
+_GROUP, _TYPE = "kafka.controller", "ControllerChannelManager"
+_QUEUE_SIZE = MetricName(_GROUP, _TYPE, "QueueSize")
+_MISROUTES = MetricName(_GROUP, _TYPE, "MisroutedConnectsTotal")
+_TOTAL_QUEUE_SIZE = MetricName(_GROUP, _TYPE, "TotalQueueSize")
+
+
+class PeerChannels:
+    """A registry of BrokerChannels. A broker that comes back with another address gets a new channel."""
+
+    def __init__(
+        self,
+        cluster_id: str | None,
+        settings: ConnectionSettings,
+        metrics: Metrics,
+        on_unreachable: UnreachableCallback | None = None,
+    ) -> None:
+        self._cluster_id = cluster_id
+        self._settings = settings
+        self._metrics = metrics
+        self._on_unreachable = on_unreachable
+        self._channels: dict[int, BrokerChannel] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        metrics.gauge(_TOTAL_QUEUE_SIZE, lambda: sum(row.queue_size for row in self._channels.values()))
+
+    def add_broker(self, broker_id: int, host: str, port: int) -> None:
+        """Open a channel to the broker's control endpoint. The same address again changes nothing."""
+        node = Node(broker_id, Address(host, port))
+        known = self._channels.get(broker_id)
+        if known is not None:
+            if known.node.address == node.address:
+                return
+            self.remove_broker(broker_id)
+        channel = BrokerChannel(node, self._cluster_id, self._settings, self._on_unreachable)
+        self._channels[broker_id] = channel
+        tags = {"broker-id": str(broker_id)}
+        self._metrics.gauge(_QUEUE_SIZE, lambda: channel.queue_size, tags)
+        self._metrics.gauge(_MISROUTES, lambda: channel.misroutes, tags)
+
+    def remove_broker(self, broker_id: int) -> None:
+        """Close a broker's channel; requests that it has not answered fail with ChannelClosed."""
+        channel = self._channels.pop(broker_id, None)
+        if channel is None:
+            return
+        self._metrics.remove(_QUEUE_SIZE, {"broker-id": str(broker_id)})
+        self._metrics.remove(_MISROUTES, {"broker-id": str(broker_id)})
+        task = asyncio.get_running_loop().create_task(channel.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    def send(self, broker_id: int, message: Any) -> asyncio.Future[Any]:
+        """Queue a control request; fails with ChannelClosed when there is no channel to that broker."""
+        channel = self._channels.get(broker_id)
+        if channel is not None:
+            return channel.send(message)
+        missing: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        missing.set_exception(ChannelClosed(f"there is no channel to broker {broker_id}"))
+        return missing
+
+    @property
+    def broker_ids(self) -> set[int]:
+        return set(self._channels)
+
+    async def close(self) -> None:
+        """Close every channel."""
+        for broker_id in list(self._channels):
+            self.remove_broker(broker_id)
+        while self._closing:
+            await asyncio.gather(*self._closing, return_exceptions=True)

@@ -1,0 +1,44 @@
+"""What a running client knows about its own routes: for `routes()`, for health pages, for a person in trouble."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from signalbox.client.node import Address
+
+if TYPE_CHECKING:
+    from signalbox.client.cluster_keeper import ClusterKeeper
+
+
+@dataclass(frozen=True, slots=True)
+class RouteReport:
+    """One node. `verified`: an open connection confirmed its identity; `refusals` since the last confirmation."""
+
+    node_id: int
+    address: Address
+    connected: bool
+    verified: bool
+    set_aside: bool
+    refusals: int
+
+
+def report_routes(keeper: ClusterKeeper) -> list[RouteReport]:
+    """Every node in the view, by id."""
+    found = []
+    open_connections = keeper.pool.connections()
+    for node_id, node in sorted(keeper.view.nodes.items()):
+        route = (node_id, node.address)
+        refused = keeper.quarantine.routes.get(route)
+        rows = [connection for key, connection in open_connections if key.node_id == node_id]
+        found.append(
+            RouteReport(
+                node_id,
+                node.address,
+                bool(rows),
+                any(row.verified for row in rows),
+                keeper.quarantine.holds(route),
+                refused.refusals if refused is not None else 0,
+            )
+        )
+    return found

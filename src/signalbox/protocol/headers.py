@@ -11,8 +11,8 @@ from __future__ import annotations
 from struct import Struct, error
 from typing import NamedTuple
 
-from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.api_table import request_header_version, response_header_version
+from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.varint import read_uvarint
 
 _FIXED = Struct(">hhi")

@@ -17,7 +17,6 @@ from signalbox.protocol.codec import Codec
 from signalbox.protocol.schema import FieldSpec, MessageSpec, StructSpec, VersionRange
 from signalbox.protocol.schema_text import parse_message
 
-
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 Records: TypeAlias = "bytes | bytearray | memoryview | Sized"
 """What a `records` field may hold: decoded = a memoryview slice; to encode = anything with a length."""

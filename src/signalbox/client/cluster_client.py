@@ -156,7 +156,7 @@ class ClusterClient:
                 return known
             self.keeper.refresh_soon([name])
             if not await self._wait_for_view(deadline):
-                reason = Error(known.error_code).name if known is not None else "no metadata"
+                reason = Error.of(known.error_code).name if known is not None else "no metadata"
                 raise self.out_of_time(f"topic {name} is not to be had ({reason})", None)
 
     async def leader_of(self, partition: TopicPartition, deadline: float) -> Node:

@@ -21,12 +21,12 @@ from signalbox.client.connection import ClientConnection
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.controller_lanes import ControllerLanes, ControllerLookup
 from signalbox.client.controller_request import ControllerRequest, says_not_controller
-from signalbox.client.failures import ChannelClosed, ClientFailure, VersionUnsupported
+from signalbox.client.failures import ClientFailure, VersionUnsupported
 from signalbox.client.wire_frames import Chunk
 from signalbox.common.limits import MAX_FORWARDS_IN_FLIGHT, MAX_FORWARDS_QUEUED
 from signalbox.common.metrics import MetricName, Metrics
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from signalbox.protocol.messages.envelope import EnvelopeRequest
 
 _CLOSED = "the channel to the controller is closed"
 
@@ -36,7 +36,7 @@ class ControllerChannel:
 
     def __init__(self, lookup: ControllerLookup, cluster_id: str | None, settings: ConnectionSettings) -> None:
         self._settings = settings
-        self._lanes = ControllerLanes(lookup, cluster_id, settings, self._pump, self._fail_queued)
+        self._lanes = ControllerLanes(lookup, cluster_id, settings, self._pump, self._refused)
         self._queue: list[ControllerRequest] = []
         self._numbers = 0
         self._closed = False
@@ -75,21 +75,35 @@ class ControllerChannel:
         ):
             metrics.gauge(MetricName("kafka.server", "NodeToControllerChannelManager", name), read, tags)
 
-    def request(self, message: Any, timeout_ms: float | None = None) -> asyncio.Future[Any]:
-        """Queue `message` for the controller; the future gets its answer.
+    async def request(self, message: Any, timeout_ms: float | None = None) -> Any:
+        """The active controller's answer to `message`.
 
-        KafkaError(REQUEST_TIMED_OUT) at the deadline or when the queue is full; VersionUnsupported when the controller
-        does not take the request; AuthenticationRefused when it does not take us; ChannelClosed.
+        KafkaError: REQUEST_TIMED_OUT at the deadline or when the queue is full, UNSUPPORTED_VERSION when the controller
+        does not take the request, SASL_AUTHENTICATION_FAILED when it does not take us, NETWORK_EXCEPTION when the
+        channel is closed.
         """
+        return await self.submit(message, timeout_ms)
+
+    async def envelope(
+        self, request_data: Chunk, principal: bytes, client_address: bytes, timeout_ms: float | None = None
+    ) -> Any:
+        """Forward a client's request, byte for byte, with its principal and raw address (4 or 16 bytes)."""
+        message = EnvelopeRequest(
+            request_data=bytes(request_data), request_principal=principal, client_host_address=client_address
+        )
+        return await self.submit(message, timeout_ms)
+
+    def submit(self, message: Any, timeout_ms: float | None = None) -> asyncio.Future[Any]:
+        """As `request`, without a coroutine: queued, or already sent, when this returns."""
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Any] = loop.create_future()
         self.requests_total += 1
         self._numbers += 1
         request = ControllerRequest(self._numbers, message, answered)
         if self._closed:
-            self._fail(request, ChannelClosed(_CLOSED))
+            self._fail(request, Error.NETWORK_EXCEPTION, _CLOSED)
         elif len(self._queue) >= MAX_FORWARDS_QUEUED:
-            self._fail(request, KafkaError(Error.REQUEST_TIMED_OUT, "too many requests wait for the controller"))
+            self._fail(request, Error.REQUEST_TIMED_OUT, "too many requests wait for the controller")
         else:
             after = (timeout_ms if timeout_ms is not None else self._settings.request_timeout_ms) / 1000
             timer = loop.call_later(after, self._expire, request)
@@ -98,26 +112,11 @@ class ControllerChannel:
             self._pump()
         return answered
 
-    def envelope(
-        self,
-        request_data: Chunk,
-        request_principal: bytes,
-        client_host_address: bytes,
-        timeout_ms: float | None = None,
-    ) -> asyncio.Future[EnvelopeResponse]:
-        """Forward a client's request, byte for byte, with its principal and raw address (4 or 16 bytes)."""
-        message = EnvelopeRequest(
-            request_data=bytes(request_data),
-            request_principal=request_principal,
-            client_host_address=client_host_address,
-        )
-        return self.request(message, timeout_ms)
-
     async def close(self) -> None:
         """Stop; requests without an answer fail with ChannelClosed."""
         self._closed = True
         await self._lanes.close()
-        self._fail_queued(ChannelClosed(_CLOSED))
+        self._fail_queued(Error.NETWORK_EXCEPTION, _CLOSED)
 
     def _pump(self) -> None:
         """Send what may be sent."""
@@ -135,7 +134,7 @@ class ControllerChannel:
             request.version = lane.version_for(request.message)
             payload = lane.send(request.message, request.version)
         except (VersionUnsupported, ValueError) as error:
-            self._fail(request, error)
+            self._fail(request, Error.UNSUPPORTED_VERSION, str(error))
             return
         self.in_flight += 1
         payload.add_done_callback(lambda done: self._answered(lane, request, done))
@@ -162,20 +161,24 @@ class ControllerChannel:
     def _send_again(self, request: ControllerRequest) -> None:
         """Back to its old place: requests are ordered by the time they came."""
         if self._closed:
-            self._fail(request, ChannelClosed(_CLOSED))
+            self._fail(request, Error.NETWORK_EXCEPTION, _CLOSED)
         elif not request.answered.done():
             self.retries_total += 1
             heapq.heappush(self._queue, request)
 
     def _expire(self, request: ControllerRequest) -> None:
-        self._fail(request, KafkaError(Error.REQUEST_TIMED_OUT, "the controller did not answer in time"))
+        self._fail(request, Error.REQUEST_TIMED_OUT, "the controller did not answer in time")
 
-    def _fail_queued(self, failure: ClientFailure) -> None:
+    def _refused(self, failure: ClientFailure) -> None:
+        """The controller does not take our credentials: waiting would not help anybody in the queue."""
+        self._fail_queued(Error.SASL_AUTHENTICATION_FAILED, str(failure))
+
+    def _fail_queued(self, error: Error, text: str) -> None:
         queue, self._queue = self._queue, []
         for request in queue:
-            self._fail(request, failure)
+            self._fail(request, error, text)
 
-    def _fail(self, request: ControllerRequest, failure: Exception) -> None:
+    def _fail(self, request: ControllerRequest, error: Error, text: str) -> None:
         if not request.answered.done():
             self.failures_total += 1
-            request.answered.set_exception(failure)
+            request.answered.set_exception(KafkaError(error, text))

@@ -1,0 +1,1 @@
+"""The brokers' audit topic → tables and the figures of the report."""

@@ -1,0 +1,87 @@
+"""What the doors call: the command line, the demo, the tests. Importing this file loads neither Spark nor Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from signalbox.pipeline.options import AuditOptions, OptionError, RunOptions, TablesOptions
+
+if TYPE_CHECKING:
+    from signalbox.pipeline.audit.run import AuditResult
+    from signalbox.pipeline.engine import Engine
+    from signalbox.pipeline.events import EventListener
+    from signalbox.pipeline.tables.run import TablesResult
+
+__all__ = [
+    "AuditOptions",
+    "OptionError",
+    "TablesOptions",
+    "fetch_jars",
+    "open_engine",
+    "read_figures",
+    "run_audit",
+    "run_tables",
+]
+
+
+def run_tables(
+    options: TablesOptions,
+    *,
+    engine: Engine | None = None,
+    listener: EventListener | None = None,
+    say: Callable[[str], None] = print,
+) -> TablesResult:
+    """Brings a topic into a Delta table; see `tables/run.py`."""
+    from signalbox.pipeline.tables import run
+
+    return run.run_tables(options, engine=engine, listener=listener, say=say)
+
+
+def run_audit(
+    options: AuditOptions,
+    *,
+    engine: Engine | None = None,
+    listener: EventListener | None = None,
+    say: Callable[[str], None] = print,
+) -> AuditResult:
+    """Brings the audit trail into tables, renews the roll-ups and returns the figures; see `audit/run.py`."""
+    from signalbox.pipeline.audit import run
+
+    return run.run_audit(options, engine=engine, listener=listener, say=say)
+
+
+def read_figures(warehouse: Path, name: str = "audit_events") -> dict[str, Any]:
+    """The figures of the report from the roll-up tables, as plain JSON values: no Spark, no Java, under a second."""
+    from signalbox.pipeline.audit import figures
+
+    return figures.read_figures(warehouse, name)
+
+
+@contextmanager
+def open_engine(options: RunOptions, say: Callable[[str], None] = print) -> Iterator[Engine]:
+    """One Spark session for several runs: pass what it gives as `engine`."""
+    from signalbox.pipeline import engine
+
+    with engine.open_engine(options, say=say) as opened:
+        yield opened
+
+
+def fetch_jars(
+    directory: Path | None = None, *, class_archive: bool = True, say: Callable[[str], None] = print
+) -> tuple[Path, ...]:
+    """Fetches and verifies the pinned jars and writes the class archive that halves Spark's start.
+
+    Returns the jars' paths. Raises JarError.
+    """
+    from signalbox.pipeline import jars
+
+    paths = jars.fetch_jars(directory, say)
+    if class_archive:
+        from signalbox.pipeline.class_archive import write_class_archive
+
+        written = write_class_archive(paths)
+        say(f"class archive: {written}" if written else "class archive: this Java cannot write one; starts stay slower")
+    return paths

@@ -1,0 +1,82 @@
+"""The running engine: profile, committer and Spark session of a process, shared by the pipelines that it runs.
+
+Starting Spark costs seconds; `open_engine` lets a caller run `tables` and then `audit` on one session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from signalbox.pipeline.options import RunOptions, refuse_faulty
+from signalbox.pipeline.profile import Commit, Profile, ProfileChoice, choose_commit, choose_profile
+from signalbox.pipeline.session import SessionSettings, build_session
+from signalbox.pipeline.sink_rs import RsSink
+from signalbox.pipeline.sink_spark import SparkSink
+from signalbox.pipeline.table_sink import TableSink
+from signalbox.pipeline.table_state import scratch_directory
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A Spark session with its profile."""
+
+    spark: SparkSession
+    choice: ProfileChoice
+
+    @property
+    def profile(self) -> Profile:
+        return self.choice.profile
+
+    def sink(self, commit: str) -> TableSink:
+        """The committer for `auto`, `spark` or `rs`."""
+        chosen = choose_commit(commit, self.profile)
+        return SparkSink(self.spark) if chosen == Commit.SPARK else RsSink()
+
+
+def start_engine(
+    options: RunOptions, begun_with: Profile | None = None, say: Callable[[str], None] = print
+) -> Engine:
+    """Chooses the profile, says which, starts Spark. Raises JarError, JavaNotFoundError, OptionError."""
+    refuse_faulty(options)
+    choice = choose_profile(options.profile, jars_directory=options.jars_directory, begun_with=begun_with, say=say)
+    choose_commit(options.commit, choice.profile)
+    settings = SessionSettings(
+        master=options.master,
+        memory=options.memory,
+        jars=choice.jars,
+        scratch_directory=scratch_directory(options.warehouse),
+        extra=options.spark_options,
+    )
+    spark = build_session(settings)
+    reader = "Spark's Kafka connector" if choice.profile == Profile.JARS else "the Python data source"
+    committer = choose_commit(options.commit, choice.profile)
+    say(
+        f"pipeline: Spark {spark.version} on {options.master}, profile {choice.profile} ({choice.reason}), "
+        f"reading with {reader}, committing with {'Delta' if committer == Commit.SPARK else 'delta-rs'}"
+    )
+    return Engine(spark, choice)
+
+
+@contextmanager
+def open_engine(
+    options: RunOptions,
+    *,
+    engine: Engine | None = None,
+    begun_with: Profile | None = None,
+    say: Callable[[str], None] = print,
+) -> Iterator[Engine]:
+    """The given engine, or a fresh one that ends with the block."""
+    if engine is not None:
+        if begun_with is not None and engine.profile != begun_with:
+            raise ValueError(f"the table was begun with profile {begun_with}, this engine is {engine.profile}")
+        yield engine
+        return
+    fresh = start_engine(options, begun_with, say)
+    try:
+        yield fresh
+    finally:
+        fresh.spark.stop()

@@ -1,0 +1,137 @@
+"""The jars of profile `jars`: pinned by coordinates and hash, fetched once, verified at every start.
+
+Maven fetches them (`dependency:copy-dependencies` on a generated pom that excludes everything transitive); without
+Maven the Ivy inside the pyspark wheel does, one `ADD JAR ivy://…?transitive=false` each (`jars_by_ivy.py`). Either way
+a file that does not have its pinned hash is refused. No address is known here: Maven and Ivy have their own settings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from signalbox.pipeline.cache import cache_directory
+
+FETCH_TIMEOUT_SECONDS = 600
+
+
+class JarError(RuntimeError):
+    """The jars cannot be had, or are not the pinned ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedJar:
+    """One jar: Maven coordinates and the SHA-256 of the file."""
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.artifact}-{self.version}.jar"
+
+    @property
+    def coordinates(self) -> str:
+        return f"{self.group}:{self.artifact}:{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class JarManifest:
+    """The pinned set and the pyspark version that it belongs to."""
+
+    pyspark_version: str
+    jars: tuple[PinnedJar, ...]
+
+
+def read_manifest(text: str | None = None) -> JarManifest:
+    """The manifest in `jars.toml` (or the given text)."""
+    source = text if text is not None else resources.files(__package__).joinpath("jars.toml").read_text()
+    content = tomllib.loads(source)
+    return JarManifest(content["pyspark"], tuple(PinnedJar(**row) for row in content["jar"]))
+
+
+def default_jars_directory(manifest: JarManifest | None = None) -> Path:
+    """Where `fetch` puts the jars when it is not told: one folder per pyspark version."""
+    return cache_directory() / f"jars-{(manifest or read_manifest()).pyspark_version}"
+
+
+def render_pom(manifest: JarManifest) -> str:
+    """A pom that names exactly the pinned jars and nothing transitive."""
+    rows = "".join(
+        f"  <dependency><groupId>{jar.group}</groupId><artifactId>{jar.artifact}</artifactId>"
+        f"<version>{jar.version}</version><exclusions><exclusion><groupId>*</groupId>"
+        "<artifactId>*</artifactId></exclusion></exclusions></dependency>\n"
+        for jar in manifest.jars
+    )
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0">\n <modelVersion>4.0.0</modelVersion>\n'
+        " <groupId>signalbox</groupId><artifactId>pipeline-jars</artifactId><version>1</version>"
+        f"<packaging>pom</packaging>\n <dependencies>\n{rows} </dependencies>\n</project>\n"
+    )
+
+
+def jar_faults(directory: Path, manifest: JarManifest) -> list[str]:
+    """What keeps the jars in `directory` from being the pinned ones; an empty list = all there, all right."""
+    faults = []
+    for jar in manifest.jars:
+        path = directory / jar.file_name
+        if not path.is_file():
+            faults.append(f"{jar.file_name} is not there")
+        elif (found := hashlib.sha256(path.read_bytes()).hexdigest()) != jar.sha256:
+            faults.append(f"{jar.file_name} has sha256 {found}, pinned is {jar.sha256}")
+    return faults
+
+
+def verified_jars(directory: Path | None = None) -> tuple[Path, ...] | None:
+    """The paths of the pinned jars when all are there with their hashes, else None."""
+    manifest = read_manifest()
+    folder = directory or default_jars_directory(manifest)
+    if jar_faults(folder, manifest):
+        return None
+    return tuple(folder / jar.file_name for jar in manifest.jars)
+
+
+def fetch_by_maven(manifest: JarManifest, directory: Path) -> None:
+    """Copies the jars to `directory` with `mvn`. Raises JarError with Maven's own words when it cannot."""
+    pom = directory / "pom.xml"
+    pom.write_text(render_pom(manifest))
+    command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={directory}"]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_SECONDS, check=False)
+    if answer.returncode != 0:
+        said = [line for line in (answer.stdout + answer.stderr).splitlines() if "ERROR" in line]
+        raise JarError("Maven could not fetch the jars: " + (said[0] if said else f"exit {answer.returncode}"))
+
+
+def fetch_jars(directory: Path | None = None, say: Callable[[str], None] = print) -> tuple[Path, ...]:
+    """Makes sure that the pinned jars are in `directory` (default: the cache) and returns their paths.
+
+    Raises JarError when they cannot be fetched or do not have their pinned hashes.
+    """
+    manifest = read_manifest()
+    folder = directory or default_jars_directory(manifest)
+    if not jar_faults(folder, manifest):
+        say(f"jars: {len(manifest.jars)} files with their pinned hashes in {folder}")
+        return tuple(folder / jar.file_name for jar in manifest.jars)
+    folder.mkdir(parents=True, exist_ok=True)
+    if shutil.which("mvn"):
+        say(f"jars: fetching {len(manifest.jars)} files with Maven")
+        fetch_by_maven(manifest, folder)
+    else:
+        from signalbox.pipeline.jars_by_ivy import fetch_by_ivy
+
+        say(f"jars: no mvn here, fetching {len(manifest.jars)} files with Spark's own resolver")
+        fetch_by_ivy(manifest, folder)
+    faults = jar_faults(folder, manifest)
+    if faults:
+        raise JarError("the fetched jars are not the pinned ones: " + "; ".join(faults))
+    size = sum((folder / jar.file_name).stat().st_size for jar in manifest.jars)
+    say(f"jars: {len(manifest.jars)} files, {size / 1e6:.0f} MB, hashes verified, in {folder}")
+    return tuple(folder / jar.file_name for jar in manifest.jars)

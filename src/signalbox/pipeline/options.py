@@ -1,0 +1,102 @@
+"""What a run is asked for: one plain object per command, the same for the command line, the demo and the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from signalbox.common.audit_event import AUDIT_TOPIC
+
+DEFAULT_MAX_RECORDS_PER_BATCH = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What both pipelines take.
+
+    `warehouse`: the folder that holds the tables. `profile`: auto, jars or pypi. `commit`: auto, spark or rs.
+    `trigger_seconds`: None = read what is there now and end; else go on, a batch at least every so many seconds,
+    until `stop_after_seconds` (None = until it is told to stop).
+    `client_options`: settings of the Kafka client in its own words: Java's names for profile jars, librdkafka's for
+    pypi. `spark_options`: further Spark settings. `master`: local[N] or spark://host:port.
+    """
+
+    bootstrap_servers: str
+    warehouse: Path
+    profile: str = "auto"
+    commit: str = "auto"
+    master: str = "local[*]"
+    memory: str = "1g"
+    max_records_per_batch: int = DEFAULT_MAX_RECORDS_PER_BATCH
+    trigger_seconds: float | None = None
+    stop_after_seconds: float | None = None
+    starting: str = "earliest"
+    jars_directory: Path | None = None
+    client_options: Mapping[str, str] = field(default_factory=dict)
+    spark_options: Mapping[str, str] = field(default_factory=dict)
+
+    def faults(self) -> list[str]:
+        """Everything that is wrong with these options, each with what would be right."""
+        found = []
+        if not self.bootstrap_servers:
+            found.append("bootstrap servers are empty: give host:port[,host:port...]")
+        if self.max_records_per_batch < 1:
+            found.append(f"max records per batch is {self.max_records_per_batch}: give at least 1")
+        if self.starting not in ("earliest", "latest"):
+            found.append(f"starting is {self.starting!r}: give earliest or latest")
+        if self.trigger_seconds is not None and self.trigger_seconds < 0:
+            found.append(f"trigger seconds is {self.trigger_seconds}: give 0 or more")
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablesOptions(RunOptions):
+    """`topic` → Delta table `<warehouse>/<name>`.
+
+    `schema`: None keeps the value as bytes; "infer" reads a sample of the topic once and remembers what it found;
+    anything else is the declared fields, as `carrier STRING NOT NULL, dep_time INT, ...`.
+    """
+
+    topic: str
+    name: str | None = None
+    schema: str | None = None
+
+    @property
+    def table_name(self) -> str:
+        return self.name or self.topic
+
+    def faults(self) -> list[str]:
+        found = RunOptions.faults(self)
+        if not self.topic:
+            found.append("topic is empty")
+        if "/" in self.table_name or self.table_name.startswith((".", "_")):
+            found.append(f"table name {self.table_name!r} is no folder name: no slash, no leading dot or underscore")
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOptions(RunOptions):
+    """The audit trail → `<warehouse>/<name>` (events) and the roll-up tables `<warehouse>/<name>_...`.
+
+    `roll_up_every_seconds`: how often a run that goes on renews the roll-ups; they are always renewed at its end.
+    """
+
+    topic: str = AUDIT_TOPIC
+    name: str = "audit_events"
+    roll_up_every_seconds: float = 60.0
+
+
+class OptionError(ValueError):
+    """Options that cannot be run, all faults at once."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
+
+
+def refuse_faulty(options: RunOptions) -> None:
+    """Raises OptionError when anything is wrong with the options."""
+    faults = options.faults()
+    if faults:
+        raise OptionError(faults)

@@ -1,0 +1,76 @@
+"""Which of the two profiles runs: Spark's own Kafka connector (`jars`) or our Python data source (`pypi`).
+
+`auto` takes `jars` when the pinned jars are there or can be fetched, else `pypi`, and says which and why. A table that
+was begun with one profile goes on with it: the two write offsets of different shapes into the checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from signalbox.pipeline.jars import JarError, fetch_jars, verified_jars
+
+
+class Profile(StrEnum):
+    """How Spark reads Kafka."""
+
+    JARS = "jars"
+    PYPI = "pypi"
+
+
+class Commit(StrEnum):
+    """Who commits to the Delta table."""
+
+    SPARK = "spark"
+    RS = "rs"
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileChoice:
+    """The profile taken, its jars, and the sentence that says why."""
+
+    profile: Profile
+    jars: tuple[Path, ...]
+    reason: str
+
+
+def choose_profile(
+    wanted: str = "auto",
+    *,
+    jars_directory: Path | None = None,
+    begun_with: Profile | None = None,
+    say: Callable[[str], None] = print,
+) -> ProfileChoice:
+    """The profile for a run. Raises JarError when `jars` is asked for (or was begun with) and cannot be had."""
+    if wanted not in ("auto", *Profile):
+        raise ValueError(f"profile {wanted!r} is none of auto, {', '.join(Profile)}")
+    if begun_with is not None and wanted not in ("auto", begun_with):
+        raise ValueError(
+            f"this table was begun with profile {begun_with}; its checkpoint cannot be read with {wanted}: "
+            f"use --profile {begun_with}, or another table name"
+        )
+    if wanted == Profile.PYPI or begun_with == Profile.PYPI:
+        return ProfileChoice(Profile.PYPI, (), "as asked" if wanted == Profile.PYPI else "as this table was begun")
+    jars = verified_jars(jars_directory)
+    if jars is not None:
+        return ProfileChoice(Profile.JARS, jars, "the pinned jars are here")
+    try:
+        return ProfileChoice(Profile.JARS, fetch_jars(jars_directory, say), "the pinned jars could be fetched")
+    except (JarError, OSError) as fault:
+        if wanted == Profile.JARS or begun_with == Profile.JARS:
+            raise
+        return ProfileChoice(Profile.PYPI, (), f"the jars cannot be had ({fault})")
+
+
+def choose_commit(wanted: str, profile: Profile) -> Commit:
+    """Who commits: Delta's own sink by default where its jar is, always delta-rs where it is not."""
+    if wanted not in ("auto", *Commit):
+        raise ValueError(f"commit {wanted!r} is none of auto, {', '.join(Commit)}")
+    if profile == Profile.PYPI:
+        if wanted == Commit.SPARK:
+            raise ValueError("commit spark needs Delta's jar: use --profile jars, or --commit rs")
+        return Commit.RS
+    return Commit.SPARK if wanted == "auto" else Commit(wanted)

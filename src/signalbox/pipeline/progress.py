@@ -1,0 +1,68 @@
+"""Progress lines: what a person who waits wants to see, a line per batch and a sign of life in a long one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from signalbox.pipeline.events import PipelineEvent, Step
+
+
+def duration_text(seconds: float) -> str:
+    """12 s, 3 min 05 s, 2 h 10 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def share_text(consumed: int, known: int) -> str:
+    """How much of the topic is in the table."""
+    if known <= 0:
+        return "topic is empty"
+    return f"{consumed:,} of {known:,} records ({100 * consumed // known} %)"
+
+
+class ProgressLines:
+    """Turns events into lines. One per pipeline run."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._records = 0
+        self._seconds = 0.0
+
+    def __call__(self, event: PipelineEvent) -> None:
+        line = self.line(event)
+        if line is not None:
+            self._say(line)
+
+    def line(self, event: PipelineEvent) -> str | None:
+        """The line for an event; None for steps that need none."""
+        head = f"{event.pipeline}: batch {event.batch_id}"
+        if event.step == Step.BATCH_DONE:
+            return f"{head}  {self._done(event)}"
+        if event.step == Step.TABLE_COMMITTED and event.skipped:
+            return f"{head}  {event.table} holds it already (a run died after that commit): not repeated"
+        if event.step == Step.WAITING and event.batch_id < 0:
+            return f"{event.pipeline}: starting"
+        if event.step == Step.WAITING and event.consumed_records < event.known_records:
+            share = share_text(event.consumed_records, event.known_records)
+            return f"{head}  working for {duration_text(event.seconds)}, reading up to {share}"
+        return None
+
+    def _done(self, event: PipelineEvent) -> str:
+        taken = event.rows + event.dead_rows
+        self._records += taken
+        self._seconds += event.seconds
+        parts = [f"{event.rows:,} rows"]
+        if event.dead_rows:
+            parts.append(f"{event.dead_rows:,} bad records kept aside")
+        parts.append(duration_text(event.seconds))
+        if event.seconds > 0 and taken:
+            parts.append(f"{taken / event.seconds:,.0f} records/s")
+        parts.append(share_text(event.consumed_records, event.known_records))
+        left = event.known_records - event.consumed_records
+        if left > 0 and self._records:
+            parts.append(f"about {duration_text(left * self._seconds / self._records)} to go")
+        return ", ".join(parts)

@@ -1,0 +1,50 @@
+"""What may happen to a table's schema: columns may be added, types may not change.
+
+Asked before anything is written, because neither committer would refuse: Delta's sink casts a changed type silently
+back to the table's, delta-rs takes files with columns that the table does not show. Works on the JSON form that Spark
+and Delta share; nullability is not part of a type here (every column of our tables is nullable).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+JsonType = str | Mapping[str, Any]
+
+
+class SchemaBreakError(RuntimeError):
+    """The rows do not fit the table."""
+
+
+def type_text(column_type: JsonType) -> str:
+    """A type as DDL, for comparing and for messages."""
+    if isinstance(column_type, str):
+        return {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}.get(column_type, column_type)
+    kind = column_type["type"]
+    if kind == "array":
+        return f"array<{type_text(column_type['elementType'])}>"
+    if kind == "map":
+        return f"map<{type_text(column_type['keyType'])},{type_text(column_type['valueType'])}>"
+    inner = ",".join(f"{field['name']}:{type_text(field['type'])}" for field in column_type["fields"])
+    return f"struct<{inner}>"
+
+
+def added_columns(existing: Mapping[str, Any], wanted: Mapping[str, Any], table: str) -> list[Mapping[str, Any]]:
+    """The fields of `wanted` that `existing` lacks (both: a struct type as JSON).
+
+    Raises SchemaBreakError naming every column whose type differs. Columns that only the table has stay null.
+    """
+    known = {field["name"].lower(): field for field in existing["fields"]}
+    added, broken = [], []
+    for field in wanted["fields"]:
+        there = known.get(field["name"].lower())
+        if there is None:
+            added.append(field)
+        elif type_text(there["type"]) != type_text(field["type"]):
+            broken.append(f"{field['name']} is {type_text(there['type'])} in the table, {type_text(field['type'])} now")
+    if broken:
+        raise SchemaBreakError(
+            f"table {table} keeps its types: {'; '.join(broken)}; declare the table's types, or begin a new table"
+        )
+    return added

@@ -1,0 +1,45 @@
+"""Profile `jars`: the stream of a topic through Spark's own Kafka connector.
+
+It reads like any consumer but joins no group; its progress lives in the checkpoint. `failOnDataLoss` stays on: records
+that retention took before they were read end the run instead of vanishing.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+
+from signalbox.pipeline.options import RunOptions
+
+RECORD_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
+
+# The connector asks for the log's ends twice per poll: large polls make that cheap.
+_READER_SETTINGS = {
+    "kafka.max.poll.records": "10000",
+    "kafka.max.partition.fetch.bytes": "8388608",
+    "kafka.fetch.max.bytes": "67108864",
+    "kafka.receive.buffer.bytes": "1048576",
+    "kafka.allow.auto.create.topics": "false",
+    "kafka.isolation.level": "read_committed",
+}
+
+
+def connector_options(options: RunOptions, topic: str, client_id: str) -> dict[str, str]:
+    """The connector's options for a run."""
+    return {
+        **_READER_SETTINGS,
+        "kafka.bootstrap.servers": options.bootstrap_servers,
+        "kafka.client.id": client_id,
+        "subscribe": topic,
+        "startingOffsets": options.starting,
+        "maxOffsetsPerTrigger": str(options.max_records_per_batch),
+        "includeHeaders": "true",
+        "failOnDataLoss": "true",
+        "groupIdPrefix": client_id,
+        **{f"kafka.{key}": value for key, value in options.client_options.items()},
+    }
+
+
+def read_stream(spark: SparkSession, options: RunOptions, topic: str, client_id: str) -> DataFrame:
+    """The topic as an endless frame with RECORD_COLUMNS."""
+    reader = spark.readStream.format("kafka").options(**connector_options(options, topic, client_id))
+    return reader.load().select(*RECORD_COLUMNS)

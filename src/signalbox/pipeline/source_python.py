@@ -1,0 +1,162 @@
+"""Profile `pypi`: the stream of a topic through our own Python data source, with no jar at all.
+
+The planner (one long-lived Python process beside the driver) answers where the stream stands and how far the next
+batch goes; tasks read ranges as Arrow batches. Offsets go into the checkpoint as the JSON of `offsets.py`. Semantics
+are those of Spark's connector with `failOnDataLoss=true`, plus the topic id: a recreated topic is noticed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from confluent_kafka import Consumer
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from signalbox.pipeline.offsets import (
+    OffsetMap,
+    OffsetRange,
+    capped,
+    limited,
+    ranges_between,
+    refuse_loss,
+    tasks_of,
+)
+from signalbox.pipeline.options import RunOptions
+from signalbox.pipeline.source_jars import RECORD_COLUMNS
+from signalbox.pipeline.topic_client import TopicClient, new_reader, read_ranges
+
+SOURCE_NAME = "signalbox_kafka"
+MIN_TASK_RECORDS = 20_000  # below it a task's fixed cost outweighs its share of the work
+
+RECORD_DDL = (
+    "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, "
+    "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+)
+
+# A worker process serves task after task: it keeps its connections between them.
+_readers: dict[tuple[int, str], Consumer] = {}
+
+
+def _kept_reader(options: Mapping[str, str]) -> Consumer:
+    key = (os.getpid(), json.dumps(dict(options), sort_keys=True))
+    if key not in _readers:
+        client = json.loads(options["client_options"])
+        _readers[key] = new_reader(options["bootstrap_servers"], client, options["client_id"])
+    return _readers[key]
+
+
+@dataclass
+class RangesPartition(InputPartition):
+    """One task: ranges that a worker reads with one client."""
+
+    ranges: list[OffsetRange]
+
+    def __init__(self, ranges: list[OffsetRange]) -> None:
+        super().__init__(None)
+        self.ranges = ranges
+
+
+class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans batches of a topic and reads them."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = dict(options)
+        self._topic = self._options["topic"]
+        self._target: OffsetMap | None = None
+        self._client: TopicClient | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_client": None}
+
+    def _ask(self) -> TopicClient:
+        if self._client is None:
+            client = json.loads(self._options["client_options"])
+            self._client = TopicClient(self._options["bootstrap_servers"], client, self._options["client_id"])
+        return self._client
+
+    def _latest(self) -> OffsetMap:
+        return self._ask().offsets([self._topic], "latest")
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Where a stream without a checkpoint begins."""
+        return self._ask().offsets([self._topic], self._options["starting"]).to_json()
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        """At most so many records in a batch."""
+        return ReadMaxRows(int(self._options["max_records_per_batch"]))
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """Freezes the end of the run at what is there now."""
+        self._target = self._latest()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """The end of the batch after `start`. Raises DataLossError when the log went back."""
+        begun = OffsetMap.from_json(start)
+        latest = self._latest()
+        refuse_loss(begun, latest)
+        if self._target is not None:
+            latest = capped(latest, self._target)
+        # The real limit may be another than ours: a run until now is asked for all there is.
+        rows = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        return limited(begun, latest, rows).to_json()
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
+        """The end of the log, for the query's progress."""
+        return self._latest().to_json()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """The tasks of a batch."""
+        ranges = ranges_between(OffsetMap.from_json(start), OffsetMap.from_json(end))
+        parallelism = int(self._options["parallelism"])
+        return [RangesPartition(task) for task in tasks_of(ranges, parallelism, MIN_TASK_RECORDS)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The records of one task, as Arrow."""
+        assert isinstance(partition, RangesPartition)
+        return read_ranges(_kept_reader(self._options), partition.ranges)
+
+
+class TopicDataSource(DataSource):
+    """What Spark registers: `format("signalbox_kafka")`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name for `format`."""
+        return SOURCE_NAME
+
+    def schema(self) -> str:
+        """The columns of a Kafka record, as Spark's own connector has them."""
+        return RECORD_DDL
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        """The reader of a stream."""
+        return TopicStreamReader(self.options)
+
+
+def source_options(options: RunOptions, topic: str, client_id: str, parallelism: int) -> dict[str, str]:
+    """The data source's options for a run, all strings."""
+    return {
+        "bootstrap_servers": options.bootstrap_servers,
+        "topic": topic,
+        "starting": options.starting,
+        "max_records_per_batch": str(options.max_records_per_batch),
+        "parallelism": str(parallelism),
+        "client_id": client_id,
+        "client_options": json.dumps(dict(options.client_options)),
+    }
+
+
+def read_stream(spark: SparkSession, options: RunOptions, topic: str, client_id: str) -> DataFrame:
+    """The topic as an endless frame with RECORD_COLUMNS."""
+    spark.dataSource.register(TopicDataSource)
+    parallelism = max(1, spark.sparkContext.defaultParallelism)
+    reader = spark.readStream.format(SOURCE_NAME).options(**source_options(options, topic, client_id, parallelism))
+    return reader.load().select(*RECORD_COLUMNS)

@@ -1,0 +1,115 @@
+"""What a pipeline remembers beside its table: `<warehouse>/.signalbox/<name>/`.
+
+`state.json` says how the table was begun (topic, profile, schema, generation), `checkpoint/` is Spark's, `lock` is held
+by the one process that runs the pipeline (the kernel frees it when that process dies, however it dies).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from signalbox.pipeline.checkpoint_files import committed_batches, planned_batches
+from signalbox.pipeline.profile import Profile
+
+STATE_VERSION = 1
+STATE_FOLDER = ".signalbox"
+
+
+class StateError(RuntimeError):
+    """The table and what is remembered of it do not belong together, or another process has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableState:
+    """How a table was begun. `generation` tells runs with different checkpoints on one table apart."""
+
+    topic: str
+    profile: Profile
+    schema: str | None = None
+    generation: int = 1
+    version: int = STATE_VERSION
+
+
+class StateFolder:
+    """The folder of one pipeline."""
+
+    def __init__(self, warehouse: Path, name: str) -> None:
+        self.name = name
+        self.path = warehouse / STATE_FOLDER / name
+        self.checkpoint = self.path / "checkpoint"
+
+    def read(self) -> TableState | None:
+        """What is remembered; None before the first run."""
+        path = self.path / "state.json"
+        if not path.is_file():
+            return None
+        content = json.loads(path.read_text())
+        if content.get("version") != STATE_VERSION:
+            raise StateError(f"{path} has version {content.get('version')}, this program knows {STATE_VERSION}")
+        return TableState(**{**content, "profile": Profile(content["profile"])})
+
+    def write(self, state: TableState) -> None:
+        """Remembers, in one step."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        fresh = self.path / f"state.{os.getpid()}"
+        fresh.write_text(json.dumps(asdict(state), indent=1) + "\n")
+        fresh.replace(self.path / "state.json")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Holds the pipeline's lock. Raises StateError naming the process that has it."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / "lock").open("a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.seek(0)
+                owner = lock.read().strip() or "another process"
+                raise StateError(f"pipeline {self.name} is being run by {owner}") from None
+            lock.truncate(0)
+            lock.write(f"process {os.getpid()}\n")
+            lock.flush()
+            yield
+
+    def refuse_mismatch(self, state: TableState, topic: str, schema: str | None, last_batch: int | None) -> None:
+        """Raises StateError when going on would lose or repeat rows without a word.
+
+        `last_batch`: the newest batch that the table's own log holds of this pipeline.
+        """
+        if state.topic != topic:
+            raise StateError(f"table {self.name} was begun from topic {state.topic}, not {topic}: choose another name")
+        if schema not in (None, "infer", state.schema):
+            raise StateError(
+                f"table {self.name} was begun with schema [{state.schema}], asked for is [{schema}]: "
+                "choose another name for the table"
+            )
+        planned, committed = planned_batches(self.checkpoint), committed_batches(self.checkpoint)
+        if last_batch is not None and not planned:
+            raise StateError(
+                f"table {self.name} holds batches up to {last_batch} but their checkpoint {self.checkpoint} is gone: "
+                "put it back, remove the table too, or choose another name"
+            )
+        if last_batch is None and committed:
+            raise StateError(
+                f"the checkpoint {self.checkpoint} has batches up to {committed[-1]} but table {self.name} "
+                "holds none of them: put the table back, or remove the checkpoint too"
+            )
+
+
+def scratch_directory(warehouse: Path) -> Path:
+    """A folder for this process's Spark files; those that dead processes left behind are removed."""
+    root = warehouse / STATE_FOLDER / "scratch"
+    if root.is_dir():
+        for left in root.iterdir():
+            if left.name.isdigit() and not Path(f"/proc/{left.name}").exists():
+                shutil.rmtree(left, ignore_errors=True)
+    mine = root / str(os.getpid())
+    mine.mkdir(parents=True, exist_ok=True)
+    return mine.resolve()

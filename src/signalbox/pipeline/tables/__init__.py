@@ -1,0 +1,1 @@
+"""Any topic → a Delta table, exactly once, bad records kept aside."""

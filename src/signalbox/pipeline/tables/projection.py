@@ -1,0 +1,96 @@
+"""Records → columns, and the bad ones apart with the reason: native Spark expressions, no row passes through Python.
+
+A record's value is parsed once into `_parsed`. It is good when it is valid UTF-8, one JSON object, every field fits
+its declared type and every NOT NULL field is there; a record without a value (a tombstone) is good and has nulls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from signalbox.pipeline.source_jars import RECORD_COLUMNS
+
+CORRUPT = "_corrupt_record"
+DEAD_COLUMNS = (*RECORD_COLUMNS, "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordShape:
+    """How records become rows. `fields`: None keeps the value raw (nothing can be bad).
+
+    `kept`: the record's own columns in front of the fields. `refused`: a further rule, a SQL expression over
+    `_parsed` that gives a reason or null.
+    """
+
+    fields: StructType | None = None
+    kept: tuple[str, ...] = RECORD_COLUMNS
+    refused: str | None = None
+
+    def output_name(self, field: str) -> str:
+        """The table's column for a field: its own name, `value_<name>` where the record has a column of that name."""
+        return f"value_{field}" if field.lower() in self.kept else field
+
+
+def _text() -> Column:
+    return F.col("value").cast("string")
+
+
+def _fits(shape: RecordShape) -> Column:
+    """Whether a parsed record is good; never null."""
+    assert shape.fields is not None
+    text = F.trim(_text())
+    whole = F.is_valid_utf8(_text()) & text.startswith("{") & text.endswith("}")
+    fits = whole & F.col(f"_parsed.{CORRUPT}").isNull()
+    for field in shape.fields.fields:
+        if not field.nullable:
+            fits = fits & F.col("_parsed").getField(field.name).isNotNull()
+    if shape.refused:
+        fits = fits & F.expr(shape.refused).isNull()
+    return F.col("value").isNull() | F.coalesce(fits, F.lit(False))
+
+
+def parsed(records: DataFrame, shape: RecordShape) -> DataFrame:
+    """The records with `_parsed` and `_good`: cache it, both parts are cut from it."""
+    assert shape.fields is not None
+    fields = [StructField(field.name, field.dataType, True) for field in shape.fields.fields]
+    schema = StructType([*fields, StructField(CORRUPT, StringType(), True)])
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+    frame = records.withColumn("_parsed", F.from_json(_text(), schema, options))
+    return frame.withColumn("_good", _fits(shape))
+
+
+def good_rows(frame: DataFrame, shape: RecordShape) -> DataFrame:
+    """The rows of the table, from `parsed` (or straight from the records when the value stays raw)."""
+    columns = [F.col(name) for name in shape.kept]
+    if shape.fields is None:
+        return frame.select(*columns)
+    for field in shape.fields.fields:
+        columns.append(F.col("_parsed").getField(field.name).alias(shape.output_name(field.name)))
+    return frame.filter("_good").select(*columns)
+
+
+def _reason(shape: RecordShape) -> Column:
+    """Why a record is bad, in the order in which a person would look."""
+    assert shape.fields is not None
+    text = _text()
+    reason = F.when(~F.is_valid_utf8(text), "not_utf8")
+    reason = reason.when(F.try_parse_json(text).isNull(), "not_json")
+    reason = reason.when(~F.trim(text).startswith("{"), "not_an_object")
+    for field in shape.fields.fields:
+        value = F.col("_parsed").getField(field.name)
+        there = F.get_json_object(text, f"$['{field.name}']").isNotNull()
+        reason = reason.when(there & value.isNull(), f"type:{field.name}")
+        if not field.nullable:
+            reason = reason.when(value.isNull(), f"missing:{field.name}")
+    if shape.refused:
+        reason = reason.when(F.expr(shape.refused).isNotNull(), F.expr(shape.refused))
+    return reason.otherwise("does_not_fit")
+
+
+def dead_rows(frame: DataFrame, shape: RecordShape) -> DataFrame:
+    """The bad records, whole, with their reason: DEAD_COLUMNS."""
+    return frame.filter("NOT _good").select(*RECORD_COLUMNS, _reason(shape).alias("reason"))

@@ -1,0 +1,55 @@
+"""Makes record batches of a shard's records: bytes, sizes, and where a long list is split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from signalbox.common.clock import Clock
+from signalbox.coordinator.config_rows import RuntimeSettings
+from signalbox.coordinator.decision import CoordinatorRecord
+from signalbox.coordinator.ports import RecordSerde
+from signalbox.protocol.records.record_batch import Record, encode_batch
+
+# At most what a record costs beside its key and value: length, attributes, deltas, two lengths, header count.
+RECORD_OVERHEAD_BYTES = 32
+BATCH_OVERHEAD_BYTES = 61
+
+
+@dataclass(slots=True)
+class Piece:
+    """Records that go into one batch, as the shard's words and as bytes."""
+
+    records: list[CoordinatorRecord] = field(default_factory=list)
+    encoded: list[Record] = field(default_factory=list)
+    size_bytes: int = 0
+
+
+class BatchBuilder:
+    def __init__(self, serde: RecordSerde, clock: Clock, settings: RuntimeSettings) -> None:
+        self._serde = serde
+        self._clock = clock
+        self._settings = settings
+
+    def pieces(self, records: list[CoordinatorRecord], atomic: bool) -> list[Piece]:
+        """The records in as few batches as they fit in; in one, however large, when `atomic`."""
+        now_ms = self._clock.now_ms()
+        pieces = [Piece()]
+        for record in records:
+            key, value = self._serde.encode(record)
+            size_bytes = len(key) + len(value or b"") + RECORD_OVERHEAD_BYTES
+            if not atomic and pieces[-1].records and not self.fits(pieces[-1].size_bytes, size_bytes):
+                pieces.append(Piece())
+            piece = pieces[-1]
+            piece.records.append(record)
+            piece.encoded.append(Record(timestamp=now_ms, key=key, value=value))
+            piece.size_bytes += size_bytes
+        return pieces
+
+    def fits(self, size_bytes: int, more_bytes: int) -> bool:
+        """Whether a batch of `size_bytes` of records has room for `more_bytes`."""
+        return BATCH_OVERHEAD_BYTES + size_bytes + more_bytes <= self._settings.max_batch_bytes
+
+    def batch(self, encoded: list[Record], leader_epoch: int) -> bytearray:
+        return bytearray(
+            encode_batch(encoded, compression=self._settings.compression, partition_leader_epoch=leader_epoch)
+        )

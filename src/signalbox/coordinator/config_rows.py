@@ -1,0 +1,102 @@
+"""The coordinator's configuration: Kafka's keys, defaults and bounds, and the topic configs of the offsets topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Value, at_least, between
+
+_INT_MAX = 2**31 - 1
+_I, _L = ConfigType.INT, ConfigType.LONG
+
+COORDINATOR_CONFIG = ConfigTable(
+    (
+        ConfigRow("group.min.session.timeout.ms", _I, 6_000,
+                  "Shortest session timeout a member may ask for, ms.", at_least(0)),
+        ConfigRow("group.max.session.timeout.ms", _I, 1_800_000,
+                  "Longest session timeout a member may ask for, ms.", at_least(1)),
+        ConfigRow("group.initial.rebalance.delay.ms", _I, 3_000,
+                  "How long a new group waits for more members before its first rebalance, ms.", at_least(0)),
+        ConfigRow("group.max.size", _I, _INT_MAX, "Most members a group may have.", at_least(1)),
+        ConfigRow("group.coordinator.append.linger.ms", _I, -1,
+                  "How long writes are gathered into one batch, ms; -1 = to the end of the loop's turn.", at_least(-1)),
+        ConfigRow("offset.metadata.max.bytes", _I, 4_096,
+                  "Longest metadata string of a committed offset, characters.", at_least(0)),
+        ConfigRow("offsets.load.buffer.size", _I, 5_242_880,
+                  "Most bytes read at a time while a partition of the offsets topic is loaded.", at_least(1)),
+        ConfigRow("offsets.commit.timeout.ms", _I, 5_000,
+                  "How long a write of the coordinator may wait for all in-sync replicas, ms.", at_least(1)),
+        ConfigRow("offsets.retention.minutes", _I, 10_080,
+                  "How long offsets outlive their group's last member or, without members, their commit.", at_least(1)),
+        ConfigRow("offsets.retention.check.interval.ms", _L, 600_000,
+                  "Time between two searches for expired offsets, ms.", at_least(1)),
+        ConfigRow("offsets.topic.num.partitions", _I, 50,
+                  "Partitions of __consumer_offsets when it is created.", at_least(1)),
+        ConfigRow("offsets.topic.replication.factor", ConfigType.SHORT, 3,
+                  "Replicas of __consumer_offsets when it is created.", at_least(1)),
+        ConfigRow("offsets.topic.segment.bytes", _I, 104_857_600,
+                  "Segment size of __consumer_offsets when it is created.", at_least(1)),
+        ConfigRow("offsets.topic.compression.codec", _I, 0,
+                  "Codec of the coordinator's batches: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.", between(0, 4)),
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """What the group shard obeys; `GroupSettings()` = Kafka's defaults."""
+
+    min_session_timeout_ms: int = 6_000
+    max_session_timeout_ms: int = 1_800_000
+    initial_rebalance_delay_ms: int = 3_000
+    max_size: int = _INT_MAX
+    new_member_join_timeout_ms: int = 300_000
+    offset_metadata_max_size: int = 4_096
+    offsets_retention_ms: int = 10_080 * 60_000
+
+    @staticmethod
+    def read(values: Mapping[str, Value]) -> GroupSettings:
+        """From the typed values of `COORDINATOR_CONFIG`."""
+        number = {name: cast(int, value) for name, value in values.items() if name in COORDINATOR_CONFIG}
+        return GroupSettings(
+            min_session_timeout_ms=number["group.min.session.timeout.ms"],
+            max_session_timeout_ms=number["group.max.session.timeout.ms"],
+            initial_rebalance_delay_ms=number["group.initial.rebalance.delay.ms"],
+            max_size=number["group.max.size"],
+            offset_metadata_max_size=number["offset.metadata.max.bytes"],
+            offsets_retention_ms=number["offsets.retention.minutes"] * 60_000,
+        )
+
+
+_CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeSettings:
+    """What the runtime obeys, for any kind of shard; `RuntimeSettings()` = Kafka's defaults."""
+
+    load_buffer_bytes: int = 5_242_880
+    commit_timeout_ms: int = 5_000
+    chore_interval_ms: int = 600_000
+    append_linger_ms: int = -1
+    compression: str = "none"
+    max_batch_bytes: int = 1_048_588
+
+    @staticmethod
+    def read(values: Mapping[str, Value]) -> RuntimeSettings:
+        """From the typed values of `COORDINATOR_CONFIG`."""
+        number = {name: cast(int, value) for name, value in values.items() if name in COORDINATOR_CONFIG}
+        return RuntimeSettings(
+            load_buffer_bytes=number["offsets.load.buffer.size"],
+            commit_timeout_ms=number["offsets.commit.timeout.ms"],
+            chore_interval_ms=number["offsets.retention.check.interval.ms"],
+            append_linger_ms=number["group.coordinator.append.linger.ms"],
+            compression=_CODECS[number["offsets.topic.compression.codec"]],
+        )
+
+
+def offsets_topic_configs(segment_bytes: int) -> dict[str, str]:
+    """Topic configs with which __consumer_offsets is created."""
+    return {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": str(segment_bytes)}

@@ -1,0 +1,96 @@
+"""Groups and offsets that nobody needs any more (KIP-211), and DeleteGroups.
+
+An offset outlives by `offsets.retention.minutes`: in an empty group the moment it became empty; in a stable group of
+consumers its commit, for topics nobody subscribes to; in a group without membership its commit. An offset that
+carried its own retention goes at its own time, under the same conditions. A group without members whose last offset
+goes is removed with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from signalbox.common.ids import TopicPartition
+from signalbox.coordinator.config_rows import GroupSettings
+from signalbox.coordinator.decision import CoordinatorRecord, Decision, nothing
+from signalbox.coordinator.group.classic_group import ClassicGroup
+from signalbox.coordinator.group.group_map import GroupMap
+from signalbox.coordinator.group.group_records import group_tombstone, offset_tombstone
+from signalbox.coordinator.group.offset_store import NO_EXPIRY, CommittedOffset, OffsetStore
+from signalbox.coordinator.group.states import DELETE_ANSWER, GroupState
+from signalbox.protocol.error_table import Error, KafkaError
+
+SinceWhen = Callable[[CommittedOffset], int]
+
+
+class GroupExpiry:
+    def __init__(self, groups: GroupMap, offsets: OffsetStore, settings: GroupSettings) -> None:
+        self._groups = groups
+        self._offsets = offsets
+        self._settings = settings
+
+    def delete(self, group_id: str) -> Decision[Error]:
+        """DeleteGroups for one group. Raises KafkaError when it may not be deleted."""
+        group = self._groups.get(group_id)
+        error = Error.GROUP_ID_NOT_FOUND if group is None else DELETE_ANSWER[group.state]
+        if group is None or error is not Error.NONE:
+            raise KafkaError(error)
+        return self._remove(group)
+
+    def _remove(self, group: ClassicGroup) -> Decision[Error]:
+        """Tombstones for the offsets first, the group's own last: a log that ends between them has a group without
+        offsets, never offsets without their group. From now on a member that joins finds a new group."""
+        partitions = self._offsets.known_or_coming(group.group_id)
+        records = [offset_tombstone(group.group_id, *partition) for partition in partitions]
+        records.append(group_tombstone(group.group_id))
+        self._groups.remove(group.group_id)
+
+        def outcome(error: Error) -> None:
+            if error is Error.NONE:
+                group.transition_to(GroupState.DEAD)
+            else:
+                self._groups.restore(group)
+
+        return Decision(Error.NONE, records, on_outcome=outcome, atomic=False)
+
+    def expire(self, now_ms: int) -> Iterator[Decision[None]]:
+        """One group at a time: what has expired in it."""
+        for group in self._groups:
+            yield self._expire_group(group, now_ms) if self._groups.get(group.group_id) is group else nothing()
+
+    def _expire_group(self, group: ClassicGroup, now_ms: int) -> Decision[None]:
+        since = _expires_since(group)
+        offsets = self._offsets.of_group(group.group_id)
+        expired = [
+            partition
+            for partition, offset in (offsets.items() if since else ())
+            if since and self._is_expired(group, partition, offset, since, now_ms)
+        ]
+        left = len(offsets) - len(expired)
+        coming = any(self._offsets.is_coming(group.group_id, p) for p in self._offsets.known_or_coming(group.group_id))
+        if group.state is GroupState.EMPTY and not group.pending_join and not left and not coming:
+            removal = self._remove(group)
+            return Decision(None, removal.records, removal.on_outcome, atomic=False)
+        records: list[CoordinatorRecord] = [offset_tombstone(group.group_id, *partition) for partition in expired]
+        return Decision(None, records, atomic=False)
+
+    def _is_expired(
+        self, group: ClassicGroup, partition: TopicPartition, offset: CommittedOffset, since: SinceWhen, now_ms: int
+    ) -> bool:
+        if group.is_subscribed_to(partition.topic) or self._offsets.is_coming(group.group_id, partition):
+            return False
+        if offset.expire_timestamp_ms != NO_EXPIRY:
+            return now_ms >= offset.expire_timestamp_ms
+        return now_ms - since(offset) >= self._settings.offsets_retention_ms
+
+
+def _expires_since(group: ClassicGroup) -> SinceWhen | None:
+    """From when on the retention of this group's offsets counts; None = not at all."""
+    if group.protocol_type is None:
+        return lambda offset: offset.commit_timestamp_ms
+    if group.state is GroupState.EMPTY:
+        empty_since_ms = group.state_timestamp_ms
+        return lambda offset: offset.commit_timestamp_ms if empty_since_ms is None else empty_since_ms
+    if group.state is GroupState.STABLE and group.uses_consumer_protocol and group.subscribed is not None:
+        return lambda offset: offset.commit_timestamp_ms
+    return None

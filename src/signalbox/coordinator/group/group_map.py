@@ -1,0 +1,45 @@
+"""The groups of one shard by id."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from signalbox.coordinator.group.classic_group import ClassicGroup
+from signalbox.coordinator.group.states import GroupState
+
+
+class GroupMap:
+    """Lookup and creation; what a group is created for is the caller's decision."""
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self._now_ms = now_ms
+        self._groups: dict[str, ClassicGroup] = {}
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __iter__(self) -> Iterator[ClassicGroup]:
+        """A snapshot: groups may come and go while it is walked."""
+        return iter(list(self._groups.values()))
+
+    def get(self, group_id: str) -> ClassicGroup | None:
+        return self._groups.get(group_id)
+
+    def get_or_create(self, group_id: str) -> ClassicGroup:
+        group = self._groups.get(group_id)
+        return self.put(ClassicGroup(group_id, self._now_ms)) if group is None else group
+
+    def put(self, group: ClassicGroup) -> ClassicGroup:
+        self._groups[group.group_id] = group
+        return group
+
+    def restore(self, group: ClassicGroup) -> None:
+        """Put back a group whose removal failed, unless another took its place meanwhile."""
+        self._groups.setdefault(group.group_id, group)
+
+    def remove(self, group_id: str) -> None:
+        self._groups.pop(group_id, None)
+
+    def count_by_state(self) -> Counter[GroupState]:
+        return Counter(group.state for group in self._groups.values())

@@ -1,0 +1,29 @@
+"""Heartbeat 0–4: a member lives; the answer says whether it must join again."""
+
+from __future__ import annotations
+
+from signalbox.coordinator.group.group_map import GroupMap
+from signalbox.coordinator.group.rebalance import Rebalance
+from signalbox.coordinator.group.states import HEARTBEAT_ANSWER, GroupState
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.heartbeat import HeartbeatRequest
+
+
+class Heartbeat:
+    def __init__(self, groups: GroupMap, rebalance: Rebalance) -> None:
+        self._groups = groups
+        self._rebalance = rebalance
+
+    def beat(self, request: HeartbeatRequest) -> Error:
+        group = self._groups.get(request.group_id)
+        if group is None:
+            return Error.UNKNOWN_MEMBER_ID
+        if group.state is GroupState.DEAD:
+            return HEARTBEAT_ANSWER[group.state]
+        error = group.check_member(request.member_id, request.group_instance_id)
+        if error is not Error.NONE:
+            return error
+        if request.generation_id != group.generation_id:
+            return Error.ILLEGAL_GENERATION
+        self._rebalance.heard_of(group, group.members[request.member_id])
+        return HEARTBEAT_ANSWER[group.state]

@@ -1,0 +1,69 @@
+"""A member of a classic group: who it is, what it can do, what it was assigned, and what it waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from signalbox.coordinator.answer import Answer
+from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.protocol.messages.join_group import JoinGroupResponse
+from signalbox.protocol.messages.sync_group import SyncGroupResponse
+
+NO_ASSIGNMENT = b""
+
+
+class Timeouts(NamedTuple):
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+
+
+@dataclass(slots=True)
+class Member:
+    """`protocols` = (name, metadata) in the member's order of preference."""
+
+    member_id: str
+    group_instance_id: str | None
+    client: ClientContext
+    timeouts: Timeouts
+    protocol_type: str
+    protocols: tuple[tuple[str, bytes], ...]
+    assignment: bytes = NO_ASSIGNMENT
+    is_new: bool = False
+    awaiting_join: Answer[JoinGroupResponse] | None = None
+    awaiting_sync: Answer[SyncGroupResponse] | None = None
+
+    @property
+    def is_static(self) -> bool:
+        return self.group_instance_id is not None
+
+    @property
+    def protocol_names(self) -> list[str]:
+        return [name for name, _ in self.protocols]
+
+    def metadata(self, protocol_name: str | None) -> bytes:
+        """The member's metadata for one protocol. Raises ValueError when it does not support it."""
+        for name, metadata in self.protocols:
+            if name == protocol_name:
+                return metadata
+        raise ValueError(f"member {self.member_id} does not support protocol {protocol_name}")
+
+    def vote(self, candidates: set[str]) -> str:
+        """The first protocol of its own list that is a candidate."""
+        for name, _ in self.protocols:
+            if name in candidates:
+                return name
+        raise ValueError(f"member {self.member_id} supports none of {sorted(candidates)}")
+
+    def outlives_its_session(self) -> bool:
+        """Whether a missed heartbeat is no failure: a member whose request is parked cannot send one. A new member
+        is not excused: its client may have gone and come back under another id (the join times out instead)."""
+        return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
+
+    def answer_sync(self, response: SyncGroupResponse) -> bool:
+        """Answer the parked SyncGroup, if there is one."""
+        if self.awaiting_sync is None:
+            return False
+        parked, self.awaiting_sync = self.awaiting_sync, None
+        parked.complete(response)
+        return True

@@ -1,0 +1,136 @@
+"""OffsetCommit 2–10: a member, or a client that assigns partitions by itself, remembers where it is.
+
+The group is checked as a whole (an error then stands at every partition), the metadata's length per partition. That
+topics exist and may be read is the handler's business; names stand in the request, whatever the version (a handler
+fills them in for version 10, whose topics come as ids).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from signalbox.common.ids import TopicPartition
+from signalbox.coordinator.config_rows import GroupSettings
+from signalbox.coordinator.decision import CoordinatorRecord, Decision
+from signalbox.coordinator.group.classic_group import ClassicGroup
+from signalbox.coordinator.group.group_map import GroupMap
+from signalbox.coordinator.group.group_records import offset_record
+from signalbox.coordinator.group.offset_store import NO_EXPIRY, OffsetStore
+from signalbox.coordinator.group.rebalance import Rebalance
+from signalbox.coordinator.group.states import GroupState
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.group_records import OffsetCommitValue
+from signalbox.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+
+GROUP_ID_NOT_FOUND_FROM = 9
+NO_RETENTION = -1
+
+
+def refused_commit(request: OffsetCommitRequest, error: Error) -> OffsetCommitResponse:
+    """`error` at every partition of the request."""
+    return _response(request, lambda partition: error)
+
+
+def _response(
+    request: OffsetCommitRequest, answer: Callable[[OffsetCommitRequest.OffsetCommitRequestPartition], Error]
+) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponse.OffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    OffsetCommitResponse.OffsetCommitResponsePartition(
+                        partition_index=partition.partition_index, error_code=answer(partition)
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def utf16_length(text: str) -> int:
+    """Length as Java counts it, for limits that Kafka states in Java characters."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-be", "surrogatepass")) // 2
+
+
+class OffsetCommit:
+    def __init__(self, groups: GroupMap, offsets: OffsetStore, rebalance: Rebalance, settings: GroupSettings) -> None:
+        self._groups = groups
+        self._offsets = offsets
+        self._rebalance = rebalance
+        self._settings = settings
+
+    def commit(self, request: OffsetCommitRequest, api_version: int, now_ms: int) -> Decision[OffsetCommitResponse]:
+        """Raises KafkaError when the group refuses the commit as a whole."""
+        self._check(request, api_version)
+        records: list[CoordinatorRecord] = []
+        written: list[TopicPartition] = []
+        for topic in request.topics:
+            for partition in topic.partitions:
+                if self._is_too_long(partition.committed_metadata):
+                    continue
+                value = self._value(request, partition, now_ms)
+                records.append(offset_record(request.group_id, topic.name, partition.partition_index, value))
+                written.append(TopicPartition(topic.name, partition.partition_index))
+        response = _response(
+            request,
+            lambda partition: (
+                Error.OFFSET_METADATA_TOO_LARGE if self._is_too_long(partition.committed_metadata) else Error.NONE
+            ),
+        )
+        if not records:
+            return Decision(response)
+        self._offsets.begin(request.group_id, written)
+        return Decision(response, records, on_outcome=lambda error: self._offsets.settle(request.group_id, written))
+
+    def _is_too_long(self, metadata: str | None) -> bool:
+        return metadata is not None and utf16_length(metadata) > self._settings.offset_metadata_max_size
+
+    def _value(
+        self,
+        request: OffsetCommitRequest,
+        partition: OffsetCommitRequest.OffsetCommitRequestPartition,
+        now_ms: int,
+    ) -> OffsetCommitValue:
+        retention_ms = request.retention_time_ms
+        return OffsetCommitValue(
+            offset=partition.committed_offset,
+            leader_epoch=partition.committed_leader_epoch,
+            metadata=partition.committed_metadata or "",
+            commit_timestamp=now_ms,
+            expire_timestamp=NO_EXPIRY if retention_ms == NO_RETENTION else now_ms + retention_ms,
+        )
+
+    def _check(self, request: OffsetCommitRequest, api_version: int) -> None:
+        group = self._groups.get(request.group_id)
+        if group is None:
+            if request.generation_id_or_member_epoch < 0:
+                return  # a client without membership: its group comes into being with its first offset
+            unknown = api_version >= GROUP_ID_NOT_FOUND_FROM
+            raise KafkaError(Error.GROUP_ID_NOT_FOUND if unknown else Error.ILLEGAL_GENERATION)
+        error = _check_membership(group, request)
+        if error is not Error.NONE:
+            raise KafkaError(error)
+        member = group.members.get(request.member_id)
+        if member is not None and group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE):
+            self._rebalance.heard_of(group, member)
+
+
+def _check_membership(group: ClassicGroup, request: OffsetCommitRequest) -> Error:
+    generation_id = request.generation_id_or_member_epoch
+    if group.state is GroupState.DEAD:
+        return Error.COORDINATOR_NOT_AVAILABLE
+    if generation_id < 0 and group.state is GroupState.EMPTY:
+        return Error.NONE  # an administrator, or a client without membership
+    if generation_id < 0 and not request.member_id and request.group_instance_id is None:
+        return Error.UNKNOWN_MEMBER_ID  # without membership only into an empty group
+    error = group.check_member(request.member_id, request.group_instance_id)
+    if error is not Error.NONE:
+        return error
+    if generation_id != group.generation_id:
+        return Error.ILLEGAL_GENERATION
+    # The member knows the new generation but has no assignment yet: it cannot have read anything in it.
+    return Error.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else Error.NONE

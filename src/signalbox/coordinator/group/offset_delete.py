@@ -1,0 +1,56 @@
+"""OffsetDelete 0 and the deletion of topics: offsets that go before their time.
+
+OffsetDelete works on a group without members, or on one of consumers for topics none of them subscribes to (KIP-496).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from signalbox.common.ids import TopicPartition
+from signalbox.coordinator.decision import CoordinatorRecord, Decision, nothing
+from signalbox.coordinator.group.group_map import GroupMap
+from signalbox.coordinator.group.group_records import offset_tombstone
+from signalbox.coordinator.group.offset_store import OffsetStore
+from signalbox.coordinator.group.states import GroupState
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+
+
+class OffsetDelete:
+    def __init__(self, groups: GroupMap, offsets: OffsetStore) -> None:
+        self._groups = groups
+        self._offsets = offsets
+
+    def delete(self, request: OffsetDeleteRequest) -> Decision[OffsetDeleteResponse]:
+        """Raises KafkaError when the group refuses as a whole."""
+        group = self._groups.get(request.group_id)
+        if group is None or group.state is GroupState.DEAD:
+            raise KafkaError(Error.GROUP_ID_NOT_FOUND)
+        if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
+            raise KafkaError(Error.NON_EMPTY_GROUP)
+        known = set(self._offsets.known_or_coming(request.group_id))
+        records: list[CoordinatorRecord] = []
+        response = OffsetDeleteResponse()
+        for topic in request.topics:
+            subscribed = group.is_subscribed_to(topic.name)
+            answer = OffsetDeleteResponse.OffsetDeleteResponseTopic(name=topic.name)
+            for partition in topic.partitions:
+                answer.partitions.append(
+                    OffsetDeleteResponse.OffsetDeleteResponsePartition(
+                        partition_index=partition.partition_index,
+                        error_code=Error.GROUP_SUBSCRIBED_TO_TOPIC if subscribed else Error.NONE,
+                    )
+                )
+                if not subscribed and TopicPartition(topic.name, partition.partition_index) in known:
+                    records.append(offset_tombstone(request.group_id, topic.name, partition.partition_index))
+            response.topics.append(answer)
+        return Decision(response, records)
+
+    def delete_topics(self, topics: Iterable[str]) -> Iterator[Decision[None]]:
+        """Forget every group's offsets of topics that are gone; one group at a time."""
+        for topic in topics:
+            for group_id in self._offsets.groups_with_topic(topic):
+                gone = [p for p in self._offsets.known_or_coming(group_id) if p.topic == topic] if group_id else []
+                records = [offset_tombstone(group_id, *partition) for partition in gone]
+                yield Decision(None, records, atomic=False) if records else nothing()

@@ -1,0 +1,121 @@
+"""OffsetFetch 1–10: where a group is. One answer form inside, that of version 8 and later: a list of groups.
+
+Shown is what is committed in the log. An unknown group has no offsets, which is no error. Version 10 knows topics by
+id only: the handler fills in names before and ids after (`topic_id` is handed back as it came).
+"""
+
+from __future__ import annotations
+
+from signalbox.common.ids import TopicPartition
+from signalbox.coordinator.group.group_map import GroupMap
+from signalbox.coordinator.group.offset_store import CommittedOffset, OffsetStore
+from signalbox.coordinator.group.states import GroupState
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+
+GROUPS_FROM = 8
+TOP_LEVEL_ERROR_FROM = 2
+NO_OFFSET = CommittedOffset(-1, -1, "", -1)
+
+Group = OffsetFetchRequest.OffsetFetchRequestGroup
+GroupAnswer = OffsetFetchResponse.OffsetFetchResponseGroup
+
+
+def asked_groups(request: OffsetFetchRequest, api_version: int) -> list[Group]:
+    """The request's groups; before version 8 there is one, spread over the request's own fields."""
+    if api_version >= GROUPS_FROM:
+        return request.groups
+    topics = None
+    if request.topics is not None:
+        topics = [
+            OffsetFetchRequest.OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
+            for topic in request.topics
+        ]
+    return [Group(group_id=request.group_id, topics=topics)]
+
+
+def fetch_response(answers: list[GroupAnswer], api_version: int) -> OffsetFetchResponse:
+    """The answers in the form of the request's version."""
+    if api_version >= GROUPS_FROM:
+        return OffsetFetchResponse(groups=answers)
+    (answer,) = answers
+    topics = [
+        OffsetFetchResponse.OffsetFetchResponseTopic(
+            name=topic.name,
+            partitions=[
+                OffsetFetchResponse.OffsetFetchResponsePartition(
+                    partition_index=partition.partition_index,
+                    committed_offset=partition.committed_offset,
+                    committed_leader_epoch=partition.committed_leader_epoch,
+                    metadata=partition.metadata,
+                    error_code=partition.error_code,
+                )
+                for partition in topic.partitions
+            ],
+        )
+        for topic in answer.topics
+    ]
+    return OffsetFetchResponse(topics=topics, error_code=answer.error_code)
+
+
+def refused_fetch(group: Group, error: Error, api_version: int) -> GroupAnswer:
+    """`error` for a whole group; version 1 has no place for it but the partitions."""
+    if api_version >= TOP_LEVEL_ERROR_FROM:
+        return GroupAnswer(group_id=group.group_id, error_code=error)
+    return GroupAnswer(group_id=group.group_id, topics=_topics(group, {}, error))
+
+
+class OffsetFetch:
+    def __init__(self, groups: GroupMap, offsets: OffsetStore) -> None:
+        self._groups = groups
+        self._offsets = offsets
+
+    def fetch(self, asked: Group) -> GroupAnswer:
+        """Raises KafkaError when a member epoch is given: classic groups have none (KIP-848 groups do)."""
+        group = self._groups.get(asked.group_id)
+        if group is not None and asked.member_id is not None and asked.member_epoch >= 0:
+            error = group.check_member(asked.member_id, None)
+            if error is not Error.NONE:
+                raise KafkaError(error)
+        alive = group is not None and group.state is not GroupState.DEAD
+        offsets = self._offsets.of_group(asked.group_id) if alive else {}
+        if asked.topics is None:
+            return GroupAnswer(group_id=asked.group_id, topics=_all_topics(offsets))
+        return GroupAnswer(group_id=asked.group_id, topics=_topics(asked, offsets, Error.NONE))
+
+
+def _topics(
+    asked: Group, offsets: dict[TopicPartition, CommittedOffset], error: Error
+) -> list[OffsetFetchResponse.OffsetFetchResponseTopics]:
+    return [
+        OffsetFetchResponse.OffsetFetchResponseTopics(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            partitions=[
+                _partition(index, offsets.get(TopicPartition(topic.name, index), NO_OFFSET), error)
+                for index in topic.partition_indexes
+            ],
+        )
+        for topic in asked.topics or ()
+    ]
+
+
+def _all_topics(
+    offsets: dict[TopicPartition, CommittedOffset],
+) -> list[OffsetFetchResponse.OffsetFetchResponseTopics]:
+    topics: dict[str, OffsetFetchResponse.OffsetFetchResponseTopics] = {}
+    for (name, index), value in offsets.items():
+        if name not in topics:
+            topics[name] = OffsetFetchResponse.OffsetFetchResponseTopics(name=name)
+        topics[name].partitions.append(_partition(index, value, Error.NONE))
+    return list(topics.values())
+
+
+def _partition(index: int, value: CommittedOffset, error: Error) -> OffsetFetchResponse.OffsetFetchResponsePartitions:
+    return OffsetFetchResponse.OffsetFetchResponsePartitions(
+        partition_index=index,
+        committed_offset=value.offset,
+        committed_leader_epoch=value.leader_epoch,
+        metadata=value.metadata,
+        error_code=error,
+    )

@@ -1,0 +1,89 @@
+"""The committed offsets of a shard's groups, as readers may see them: only what the log has committed.
+
+Beside them stand the keys whose records are on their way: whoever deletes the offsets of a group must delete those
+too, or a commit that lands a moment later would bring them back without their group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.messages.group_records import OffsetCommitValue
+
+NO_EXPIRY = -1
+
+
+class CommittedOffset(NamedTuple):
+    """`expire_timestamp_ms` is set only for commits that carried their own retention (OffsetCommit 2 to 4)."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp_ms: int
+    expire_timestamp_ms: int = NO_EXPIRY
+
+    @staticmethod
+    def from_record(value: OffsetCommitValue) -> CommittedOffset:
+        return CommittedOffset(
+            value.offset, value.leader_epoch, value.metadata, value.commit_timestamp, value.expire_timestamp
+        )
+
+
+class OffsetStore:
+    """Offsets by group, then by topic partition."""
+
+    def __init__(self) -> None:
+        self._committed: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+        self._on_the_way: dict[str, dict[TopicPartition, int]] = {}
+        self.count = 0
+
+    def of_group(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
+        """The group's committed offsets; empty when it has none. Not to be changed by the caller."""
+        return self._committed.get(group_id, {})
+
+    def known_or_coming(self, group_id: str) -> list[TopicPartition]:
+        """Every partition the group has an offset for or is about to have one."""
+        return list({**self.of_group(group_id), **self._on_the_way.get(group_id, {})})
+
+    def is_coming(self, group_id: str, partition: TopicPartition) -> bool:
+        return partition in self._on_the_way.get(group_id, {})
+
+    def has_any(self, group_id: str) -> bool:
+        return group_id in self._committed or group_id in self._on_the_way
+
+    def groups_with_topic(self, topic: str) -> Iterator[str]:
+        """Walks every group: may take long, so it yields one at a time; "" = not this one."""
+        for group_id in {*self._committed, *self._on_the_way}:
+            found = any(partition.topic == topic for partition in self.known_or_coming(group_id))
+            yield group_id if found else ""
+
+    def put(self, group_id: str, partition: TopicPartition, value: CommittedOffset) -> None:
+        offsets = self._committed.setdefault(group_id, {})
+        self.count += partition not in offsets
+        offsets[partition] = value
+
+    def remove(self, group_id: str, partition: TopicPartition) -> None:
+        offsets = self._committed.get(group_id)
+        if offsets is None or offsets.pop(partition, None) is None:
+            return
+        self.count -= 1
+        if not offsets:
+            del self._committed[group_id]
+
+    def begin(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
+        """Records for these keys are being written."""
+        coming = self._on_the_way.setdefault(group_id, {})
+        for partition in partitions:
+            coming[partition] = coming.get(partition, 0) + 1
+
+    def settle(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
+        """The write that `begin` announced has ended, well or not."""
+        coming = self._on_the_way[group_id]
+        for partition in partitions:
+            coming[partition] -= 1
+            if not coming[partition]:
+                del coming[partition]
+        if not coming:
+            del self._on_the_way[group_id]

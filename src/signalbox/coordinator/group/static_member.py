@@ -1,0 +1,95 @@
+"""A static member comes back without its member id (KIP-345): it takes the place of its former self.
+
+The former self is fenced at once. In a stable group whose protocol stays the same nothing else happens: the new id
+is written to the log and the member goes on with its old assignment. Otherwise the group rebalances.
+"""
+
+from __future__ import annotations
+
+from signalbox.coordinator.answer import Answer
+from signalbox.coordinator.decision import Decision
+from signalbox.coordinator.group.classic_group import ClassicGroup
+from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.coordinator.group.group_records import group_record
+from signalbox.coordinator.group.member import Member, Timeouts
+from signalbox.coordinator.group.membership_answers import (
+    UNKNOWN_MEMBER_ID,
+    joined,
+    protocols_of,
+    refused_join,
+    refused_sync,
+    timeouts_of,
+)
+from signalbox.coordinator.group.rebalance import Rebalance
+from signalbox.coordinator.group.states import GroupState
+from signalbox.coordinator.write_errors import answer_for
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+
+SKIP_ASSIGNMENT_FROM = 9
+
+Former = tuple[tuple[tuple[str, bytes], ...], Timeouts]
+Asker = tuple[ClientContext, Answer[JoinGroupResponse]]
+
+
+class StaticMemberReturn:
+    def __init__(self, rebalance: Rebalance) -> None:
+        self._rebalance = rebalance
+
+    def replace(
+        self, group: ClassicGroup, old_member_id: str, new_member_id: str, request: JoinGroupRequest, asker: Asker
+    ) -> Decision[None]:
+        client, answer = asker
+        former_leader_id = group.leader_id
+        member = group.members[old_member_id]
+        former = (member.protocols, member.timeouts)
+        self._fence(group, member)
+        group.replace_static(old_member_id, new_member_id)
+        group.update(member, protocols_of(request), timeouts_of(request))
+        group.await_join(member, answer)
+        self._rebalance.forget_session(group, old_member_id)
+        self._rebalance.heard_of(group, member)
+        if group.state is GroupState.COMPLETING_REBALANCE:
+            # The leader may be assigning to the old id at this moment.
+            return self._rebalance.prepare(group)
+        if group.state is not GroupState.STABLE or group.choose_protocol() != group.protocol_name:
+            return self._rebalance.begin_or_complete(group)
+
+        def outcome(error: Error) -> None:
+            if member.awaiting_join is not answer:
+                return  # answered meanwhile: replaced once more, removed, or the partition moved away
+            if error is Error.NONE:
+                self._answer(group, member, client.api_version, former_leader_id)
+                return
+            self._take_back(group, member, old_member_id, former)
+            group.answer_join(member, refused_join(UNKNOWN_MEMBER_ID, answer_for(error)))
+
+        assignment = {one.member_id: one.assignment for one in group.members.values()}
+        return Decision(None, [group_record(group, assignment)], on_outcome=outcome, replayed=False)
+
+    def _fence(self, group: ClassicGroup, member: Member) -> None:
+        group.answer_join(member, refused_join(member.member_id, Error.FENCED_INSTANCE_ID))
+        member.answer_sync(refused_sync(Error.FENCED_INSTANCE_ID))
+
+    def _answer(self, group: ClassicGroup, member: Member, api_version: int, former_leader_id: str | None) -> None:
+        leads = group.is_leader(member.member_id)
+        if api_version >= SKIP_ASSIGNMENT_FROM:
+            group.answer_join(member, joined(group, member, with_members=leads, skip_assignment=leads))
+            return
+        # Older clients that lead would assign anew: they are told that the former id leads.
+        response = joined(group, member, with_members=False)
+        response.leader = former_leader_id or ""
+        group.answer_join(member, response)
+
+    def _take_back(
+        self,
+        group: ClassicGroup,
+        member: Member,
+        old_member_id: str,
+        former: Former,
+    ) -> None:
+        protocols, timeouts = former
+        group.update(member, protocols, timeouts)
+        self._rebalance.forget_session(group, member.member_id)
+        group.replace_static(member.member_id, old_member_id)
+        self._rebalance.heard_of(group, member)

@@ -1,0 +1,204 @@
+"""The group coordinator's front door: one method per API, protocol messages in and out.
+
+A method returns the response, or an awaitable of it when others must come first (members that join, replicas that
+confirm). Whatever goes wrong is in the response, in the place Kafka puts it. Authorisation and the existence of
+topics are the handlers' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable
+from typing import TypeAlias, TypeVar
+
+from signalbox.coordinator.answer import Answer, gather
+from signalbox.coordinator.config_rows import GroupSettings
+from signalbox.coordinator.group import describe_groups
+from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.coordinator.group.group_shard import GroupShard
+from signalbox.coordinator.group.membership_answers import refused_join, refused_sync
+from signalbox.coordinator.group.offset_commit import refused_commit
+from signalbox.coordinator.group.offset_fetch import asked_groups, fetch_response, refused_fetch
+from signalbox.coordinator.group_partition import partition_for
+from signalbox.coordinator.runtime import CoordinatorRuntime, reply
+from signalbox.coordinator.write_errors import TOO_LARGE, answer_for
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from signalbox.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from signalbox.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from signalbox.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from signalbox.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from signalbox.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from signalbox.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+T = TypeVar("T")
+Reply: TypeAlias = T | Awaitable[T]
+
+
+class GroupCoordinator:
+    """`partition_count` of `__consumer_offsets` is told when it is known (`set_partition_count`)."""
+
+    def __init__(self, runtime: CoordinatorRuntime[GroupShard], settings: GroupSettings, partition_count: int) -> None:
+        self._runtime = runtime
+        self._settings = settings
+        self._partition_count = partition_count
+
+    # --- leadership and metadata
+
+    def set_partition_count(self, partition_count: int) -> None:
+        """Partitions of the offsets topic as it really is; the configured number only counts when it is created."""
+        self._partition_count = partition_count
+
+    def partition_for(self, group_id: str) -> int:
+        return partition_for(group_id, self._partition_count)
+
+    def on_elected(self, partition: int, leader_epoch: int) -> None:
+        self._runtime.on_elected(partition, leader_epoch)
+
+    def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
+        self._runtime.on_resigned(partition, leader_epoch)
+
+    def on_topics_deleted(self, topics: Iterable[str]) -> None:
+        """Committed offsets of topics that are gone go with them."""
+        names = list(topics)
+        self._runtime.sweep(lambda shard: shard.offset_delete.delete_topics(names))
+
+    async def stop(self) -> None:
+        await self._runtime.stop()
+
+    # --- membership
+
+    def join_group(self, request: JoinGroupRequest, client: ClientContext) -> Reply[JoinGroupResponse]:
+        if not request.group_id:
+            return refused_join(request.member_id, Error.INVALID_GROUP_ID)
+        timeouts = range(self._settings.min_session_timeout_ms, self._settings.max_session_timeout_ms + 1)
+        if request.session_timeout_ms not in timeouts:
+            return refused_join(request.member_id, Error.INVALID_SESSION_TIMEOUT)
+        answer: Answer[JoinGroupResponse] = Answer()
+        outcome = self._runtime.write(
+            self.partition_for(request.group_id), lambda shard: shard.join_group.join(request, client, answer)
+        )
+
+        def refuse_if_waiting() -> None:
+            if outcome.error is not None and not answer.done:
+                answer.complete(refused_join(request.member_id, answer_for(outcome.error.error)))
+
+        outcome.when_done(refuse_if_waiting)
+        return reply(answer)
+
+    def sync_group(self, request: SyncGroupRequest, client: ClientContext) -> Reply[SyncGroupResponse]:
+        if not request.group_id:
+            return refused_sync(Error.INVALID_GROUP_ID)
+        answer: Answer[SyncGroupResponse] = Answer()
+        outcome = self._runtime.write(
+            self.partition_for(request.group_id), lambda shard: shard.sync_group.sync(request, answer)
+        )
+
+        def refuse_if_waiting() -> None:
+            if outcome.error is not None and not answer.done:
+                answer.complete(refused_sync(answer_for(outcome.error.error)))
+
+        outcome.when_done(refuse_if_waiting)
+        return reply(answer)
+
+    def heartbeat(self, request: HeartbeatRequest, client: ClientContext) -> Reply[HeartbeatResponse]:
+        if not request.group_id:
+            return HeartbeatResponse(error_code=Error.INVALID_GROUP_ID)
+
+        def refused(refusal: KafkaError) -> HeartbeatResponse:
+            # While loading nobody can be judged; the member's session begins anew when it is done.
+            error = answer_for(refusal.error)
+            return HeartbeatResponse(error_code=Error.NONE if error is Error.COORDINATOR_LOAD_IN_PROGRESS else error)
+
+        beaten = self._runtime.read(self.partition_for(request.group_id), lambda shard: shard.heartbeat.beat(request))
+        return reply(beaten.map(lambda error: HeartbeatResponse(error_code=error)).recover(refused))
+
+    def leave_group(self, request: LeaveGroupRequest, client: ClientContext) -> Reply[LeaveGroupResponse]:
+        if not request.group_id:
+            return LeaveGroupResponse(error_code=Error.INVALID_GROUP_ID)
+        left = self._runtime.write(
+            self.partition_for(request.group_id), lambda shard: shard.leave_group.leave(request, client.api_version)
+        )
+        return reply(left.recover(lambda refusal: LeaveGroupResponse(error_code=answer_for(refusal.error))))
+
+    # --- offsets
+
+    def offset_commit(self, request: OffsetCommitRequest, client: ClientContext) -> Reply[OffsetCommitResponse]:
+        """Topic names must be filled in, also at version 10; `topic_id` comes back as it came."""
+
+        def refused(refusal: KafkaError) -> OffsetCommitResponse:
+            too_large = refusal.error in TOO_LARGE
+            error = Error.INVALID_COMMIT_OFFSET_SIZE if too_large else answer_for(refusal.error)
+            return refused_commit(request, error)
+
+        committed = self._runtime.write(
+            self.partition_for(request.group_id),
+            lambda shard: shard.offset_commit.commit(request, client.api_version, shard.now_ms()),
+        )
+        return reply(committed.recover(refused))
+
+    def offset_fetch(self, request: OffsetFetchRequest, client: ClientContext) -> Reply[OffsetFetchResponse]:
+        """Topic names must be filled in, also at version 10; `topic_id` comes back as it came, but of a group asked
+        for all its topics only names are known."""
+        answers = [
+            self._fetch_one(asked, request.require_stable, client.api_version)
+            for asked in asked_groups(request, client.api_version)
+        ]
+        return reply(gather(answers).map(lambda groups: fetch_response(groups, client.api_version)))
+
+    def _fetch_one(
+        self, asked: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool, api_version: int
+    ) -> Answer[OffsetFetchResponse.OffsetFetchResponseGroup]:
+        read = self._runtime.read_after_writes if require_stable else self._runtime.read
+        fetched = read(self.partition_for(asked.group_id), lambda shard: shard.offset_fetch.fetch(asked))
+        return fetched.recover(lambda refusal: refused_fetch(asked, answer_for(refusal.error), api_version))
+
+    def offset_delete(self, request: OffsetDeleteRequest, client: ClientContext) -> Reply[OffsetDeleteResponse]:
+        if not request.group_id:
+            return OffsetDeleteResponse(error_code=Error.INVALID_GROUP_ID)
+        deleted = self._runtime.write(
+            self.partition_for(request.group_id), lambda shard: shard.offset_delete.delete(request)
+        )
+        return reply(deleted.recover(lambda refusal: OffsetDeleteResponse(error_code=answer_for(refusal.error))))
+
+    # --- groups from outside
+
+    def describe_groups(self, request: DescribeGroupsRequest, client: ClientContext) -> Reply[DescribeGroupsResponse]:
+        answers = [self._describe_one(group_id, client.api_version) for group_id in request.groups]
+        return reply(gather(answers).map(lambda groups: DescribeGroupsResponse(groups=groups)))
+
+    def _describe_one(self, group_id: str, api_version: int) -> Answer[DescribeGroupsResponse.DescribedGroup]:
+        described = self._runtime.read(
+            self.partition_for(group_id), lambda shard: describe_groups.describe(shard.groups, group_id, api_version)
+        )
+        return described.recover(
+            lambda refusal: DescribeGroupsResponse.DescribedGroup(
+                group_id=group_id, error_code=answer_for(refusal.error)
+            ),
+        )
+
+    def list_groups(self, request: ListGroupsRequest, client: ClientContext) -> ListGroupsResponse:
+        """The groups of every partition led here; an error while one is still loading."""
+        response = ListGroupsResponse()
+        for partition in self._runtime.partitions():
+            listed = self._runtime.read(partition, lambda shard: describe_groups.listed(shard.groups, request))
+            if listed.error is None:
+                response.groups.extend(listed.value())
+            elif listed.error.error is not Error.NOT_COORDINATOR:
+                return ListGroupsResponse(error_code=listed.error.error)
+        return response
+
+    def delete_groups(self, request: DeleteGroupsRequest, client: ClientContext) -> Reply[DeleteGroupsResponse]:
+        answers = [self._delete_one(group_id) for group_id in dict.fromkeys(request.groups_names)]
+        return reply(gather(answers).map(lambda results: DeleteGroupsResponse(results=results)))
+
+    def _delete_one(self, group_id: str) -> Answer[DeleteGroupsResponse.DeletableGroupResult]:
+        def result(error: Error) -> DeleteGroupsResponse.DeletableGroupResult:
+            return DeleteGroupsResponse.DeletableGroupResult(group_id=group_id, error_code=error)
+
+        deleted: Answer[Error] = self._runtime.write(
+            self.partition_for(group_id), lambda shard: shard.expiry.delete(group_id)
+        )
+        return deleted.map(result).recover(lambda refusal: result(answer_for(refusal.error)))

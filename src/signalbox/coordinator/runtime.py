@@ -1,0 +1,297 @@
+"""The coordinators' engine: shards that come and go with leadership, deadlines, and asyncio.
+
+A shard is the state of one partition of an internal topic; it exists where the partition's leader is. On election the
+partition is read and replayed in slices of the loop (COORDINATOR_LOAD_IN_PROGRESS until then), on resignation whoever
+waits is sent away (NOT_COORDINATOR). In between, `write` decides and logs, `read` looks. Everything runs on the one
+loop; this is the only file of the room that knows asyncio.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Hashable, Iterator
+from functools import partial
+from typing import Generic, TypeVar
+
+from signalbox.common.clock import Clock
+from signalbox.coordinator.answer import Answer
+from signalbox.coordinator.batch_builder import BatchBuilder
+from signalbox.coordinator.config_rows import RuntimeSettings
+from signalbox.coordinator.decision import Decision
+from signalbox.coordinator.ports import CoordinatorLog, MakeShard, RecordSerde, Shard
+from signalbox.coordinator.seat import Phase, Seat, SeatTimer
+from signalbox.coordinator.timer_queue import TimerQueue
+from signalbox.coordinator.write_queue import Batch, WriteQueue
+from signalbox.protocol.error_table import Error, KafkaError
+
+logger = logging.getLogger(__name__)
+
+S = TypeVar("S", bound=Shard)
+R = TypeVar("R")
+T = TypeVar("T")
+
+# How long background work (loading, unloading, expiry) may hold the loop at a time.
+SLICE_SECONDS = 0.000_150
+
+
+def new_member_suffix() -> str:
+    """The unique part of a member id."""
+    return str(uuid.uuid4())
+
+
+def reply(answer: Answer[T]) -> T | Awaitable[T]:
+    """What a handler gets: the value if it is there, else something to await."""
+    if answer.done:
+        return answer.value()
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def settle() -> None:
+        if future.done():
+            return  # the connection is gone and its handler was cancelled
+        if answer.error is not None:
+            future.set_exception(answer.error)
+        else:
+            future.set_result(answer.value())
+
+    answer.when_done(settle)
+    return future
+
+
+class CoordinatorRuntime(Generic[S]):
+    """Must be used on a running loop. `make_shard` is called at each election of a partition."""
+
+    def __init__(
+        self,
+        log: CoordinatorLog,
+        serde: RecordSerde,
+        make_shard: MakeShard[S],
+        clock: Clock,
+        settings: RuntimeSettings,
+    ) -> None:
+        self._log = log
+        self._serde = serde
+        self._make_shard = make_shard
+        self._clock = clock
+        self._settings = settings
+        self._builder = BatchBuilder(serde, clock, settings)
+        self._seats: dict[int, Seat[S]] = {}
+        self._timers: TimerQueue[Callable[[], None]] = TimerQueue()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Future[None]] = set()
+
+    # --- leadership
+
+    def on_elected(self, partition: int, leader_epoch: int) -> Answer[None]:
+        """This broker leads `partition` now: load it. Done when it is active or could not be loaded."""
+        seat = self._seats.get(partition)
+        if seat is not None:
+            if seat.leader_epoch >= leader_epoch:
+                return Answer.of(None)
+            self._close(seat)
+        seat = self._take_seat(partition, leader_epoch)
+        loaded: Answer[None] = Answer()
+
+        def finish() -> None:
+            if seat.phase is Phase.ACTIVE:
+                self._schedule_chores(seat)
+            loaded.complete(None)
+
+        logger.info("coordinator partition %d: loading at leader epoch %d", partition, leader_epoch)
+        self._in_slices(seat.load(self._log, self._serde, self._settings.load_buffer_bytes), finish)
+        return loaded
+
+    def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
+        """This broker does not lead `partition` any more. An epoch older than the one it leads at is ignored."""
+        seat = self._seats.get(partition)
+        if seat is not None and (leader_epoch is None or leader_epoch >= seat.leader_epoch):
+            del self._seats[partition]
+            self._close(seat)
+
+    async def stop(self) -> None:
+        """Resign everything and wait for what that leaves running."""
+        for partition in list(self._seats):
+            self.on_resigned(partition)
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _take_seat(self, partition: int, leader_epoch: int) -> Seat[S]:
+        timer = SeatTimer(self)
+        shard = self._make_shard(partition, timer)
+        watch = _Watch(self, partition)
+        writes = WriteQueue(self._log, (partition, leader_epoch), self._builder, shard.replay, watch)
+        watch.writes = writes
+        seat = Seat(partition, leader_epoch, shard, writes, timer)
+        self._seats[partition] = seat
+        return seat
+
+    def _close(self, seat: Seat[S]) -> None:
+        logger.info("coordinator partition %d: closed", seat.partition)
+        seat.phase = Phase.CLOSED
+        seat.writes.close()
+        self._in_slices(seat.shard.unload())
+
+    # --- decisions
+
+    def write(self, partition: int, decide: Callable[[S], Decision[R]]) -> Answer[R]:
+        """Decide on the shard and write what it decides. Fails with COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
+        what `decide` raises, or the log's error (see `write_errors`)."""
+        seat = self._seats.get(partition)
+        refusal = Error.NOT_COORDINATOR if seat is None else seat.refusal
+        if seat is None or refusal is not Error.NONE:
+            return Answer.failed(KafkaError(refusal))
+        try:
+            decision = decide(seat.shard)
+        except KafkaError as error:
+            return Answer.failed(error)
+        return seat.writes.submit(decision)
+
+    def read(self, partition: int, look: Callable[[S], R]) -> Answer[R]:
+        """What the shard shows of committed state."""
+        return self.write(partition, lambda shard: Decision(look(shard)))
+
+    def read_after_writes(self, partition: int, look: Callable[[S], R]) -> Answer[R]:
+        """As `read`, once everything written before is concluded."""
+        seat = self._seats.get(partition)
+        if seat is None or seat.phase is not Phase.ACTIVE:
+            return self.read(partition, look)
+        read: Answer[R] = Answer()
+
+        def settle() -> None:
+            now = self.read(partition, look)
+            if now.error is not None:
+                read.fail(now.error)
+            else:
+                read.complete(now.value())
+
+        seat.writes.after_writes().when_done(settle)
+        return read
+
+    def partitions(self) -> list[int]:
+        """The partitions this broker coordinates, loading ones included."""
+        return list(self._seats)
+
+    def active_shards(self) -> list[S]:
+        return [seat.shard for seat in self._seats.values() if seat.phase is Phase.ACTIVE]
+
+    def sweep(self, work: Callable[[S], Iterator[Decision[None]]]) -> None:
+        """Run background work on every active shard, in slices; its decisions are written, nobody waits for them."""
+        for seat in self._seats.values():
+            if seat.phase is Phase.ACTIVE:
+                self._in_slices(seat.sweep(work(seat.shard)))
+
+    def _schedule_chores(self, seat: Seat[S]) -> None:
+        def chores() -> None:
+            if seat.phase is Phase.ACTIVE:
+                self._in_slices(seat.sweep(seat.shard.chores()))
+                self._schedule_chores(seat)
+
+        self.call_in(self._settings.chore_interval_ms, (seat, "chores"), chores)
+
+    # --- the loop
+
+    def _in_slices(self, steps: Iterator[None], finished: Callable[[], None] = lambda: None) -> None:
+        """Run `steps` to the end, some of them per turn of the loop."""
+        loop = asyncio.get_running_loop()
+
+        def turn() -> None:
+            until = loop.time() + SLICE_SECONDS
+            for _ in steps:
+                if loop.time() >= until:
+                    loop.call_soon(turn)
+                    return
+            finished()
+
+        loop.call_soon(turn)
+
+    def flush_soon(self, writes: WriteQueue) -> None:
+        """At the end of this turn of the loop, or after the configured pause."""
+        loop = asyncio.get_running_loop()
+        if self._settings.append_linger_ms > 0:
+            loop.call_later(self._settings.append_linger_ms / 1000, writes.flush)
+        else:
+            loop.call_soon(writes.flush)
+
+    def watch_commit(self, writes: WriteQueue, batch: Batch, committed: Awaitable[None], partition: int) -> None:
+        """Tell the queue when the log has spoken, or that it takes too long."""
+
+        def settle(future: asyncio.Future[None]) -> None:
+            self._tasks.discard(future)
+            self.cancel_call(batch)
+            if not future.cancelled():
+                writes.settle(batch, _outcome(future, partition))
+
+        future = asyncio.ensure_future(committed)
+        self._tasks.add(future)
+        future.add_done_callback(settle)
+        self.call_in(self._settings.commit_timeout_ms, batch, lambda: writes.give_up_waiting(batch))
+
+    # --- deadlines
+
+    def call_in(self, delay_ms: float, key: Hashable, action: Callable[[], None]) -> None:
+        """Call `action` in `delay_ms`, once; scheduling `key` again moves it."""
+        self._timers.schedule(key, self._now_ms() + delay_ms, action)
+        self._set_alarm()
+
+    def cancel_call(self, key: Hashable) -> None:
+        self._timers.cancel(key)
+
+    def fire_due(self) -> None:
+        """Run what is due by the clock. The loop calls it; tests with a manual clock may."""
+        for action in self._timers.take_due(self._now_ms()):
+            try:
+                action()
+            except Exception:
+                logger.exception("a deadline of a coordinator failed")
+        self._set_alarm()
+
+    def _now_ms(self) -> float:
+        return self._clock.monotonic() * 1000
+
+    def _set_alarm(self) -> None:
+        """One loop timer for the earliest deadline. A later deadline leaves an earlier alarm alone: it finds nothing
+        due and sets itself anew."""
+        look_ms = self._timers.next_look_ms()
+        if look_ms is None:
+            return
+        loop = asyncio.get_running_loop()
+        at = loop.time() + max(look_ms - self._now_ms(), 0) / 1000
+        if self._alarm is not None:
+            if self._alarm.when() <= at:
+                return
+            self._alarm.cancel()
+        self._alarm = loop.call_at(at, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self.fire_due()
+
+
+class _Watch:
+    """Lends a write queue the runtime's loop."""
+
+    writes: WriteQueue
+
+    def __init__(self, runtime: CoordinatorRuntime[S], partition: int) -> None:
+        self._flush_soon = runtime.flush_soon
+        self._watch_commit = partial(runtime.watch_commit, partition=partition)
+
+    def gathering_began(self) -> None:
+        self._flush_soon(self.writes)
+
+    def appended(self, batch: Batch, committed: Awaitable[None]) -> None:
+        self._watch_commit(self.writes, batch, committed)
+
+
+def _outcome(future: asyncio.Future[None], partition: int) -> Error:
+    error = future.exception()
+    if error is None:
+        return Error.NONE
+    if isinstance(error, KafkaError):
+        return error.error
+    logger.error("coordinator partition %d: the log failed on a write", partition, exc_info=error)
+    return Error.UNKNOWN_SERVER_ERROR

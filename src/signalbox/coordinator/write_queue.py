@@ -1,0 +1,171 @@
+"""From a decision to the log and back, for one partition: gather, append, wait, replay, answer.
+
+Decisions of one turn of the loop share a batch, so that a hundred consumers that commit at once cost one append. A
+batch that cannot be appended fails every decision in it and changes nothing. Batches are concluded in the order of
+the log: replayed, then the decisions hear the outcome, then the clients are answered. A commit that takes too long is
+answered as failed, but the batch is in the log: it is replayed whenever it commits, and never if leadership goes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from signalbox.coordinator.answer import Answer
+from signalbox.coordinator.batch_builder import BatchBuilder, Piece
+from signalbox.coordinator.decision import CoordinatorRecord, Decision, R
+from signalbox.coordinator.ports import CoordinatorLog
+from signalbox.coordinator.write_errors import WRITTEN_ALL_THE_SAME
+from signalbox.protocol.error_table import Error, KafkaError
+
+
+class Write:
+    """One decision on its way. It may be spread over several batches; the first error of any counts."""
+
+    __slots__ = ("answer", "batches_left", "decision", "error")
+
+    def __init__(self, decision: Decision[Any], batches: int) -> None:
+        self.decision = decision
+        self.answer: Answer[Any] = Answer()
+        self.batches_left = batches
+        self.error = Error.NONE
+
+    def conclude(self, error: Error) -> None:
+        """Tell the decision and the client how it ended; once."""
+        if self.answer.done:
+            return
+        if self.decision.on_outcome is not None:
+            self.decision.on_outcome(error)
+        if error is Error.NONE:
+            self.answer.complete(self.decision.response)
+        else:
+            self.answer.fail(KafkaError(error))
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """`parts`: which records belong to which decision. `outcome` is set once the log has spoken."""
+
+    parts: list[tuple[Write, Piece]] = field(default_factory=list)
+    followers: list[Answer[None]] = field(default_factory=list)
+    size_bytes: int = 0
+    outcome: Error | None = None
+
+
+class WriteWatch(Protocol):
+    """Who lends the queue a loop."""
+
+    def gathering_began(self) -> None:
+        """A batch begins to fill: `flush` must be called soon."""
+        ...
+
+    def appended(self, batch: Batch, committed: Awaitable[None]) -> None:
+        """A batch is in the log: await `committed` and `settle` it; `give_up_waiting` if that takes too long."""
+        ...
+
+
+class WriteQueue:
+    """`place` = partition and leader epoch."""
+
+    def __init__(
+        self,
+        log: CoordinatorLog,
+        place: tuple[int, int],
+        builder: BatchBuilder,
+        replay: Callable[[CoordinatorRecord], None],
+        watch: WriteWatch,
+    ) -> None:
+        self._log = log
+        self._partition, self._leader_epoch = place
+        self._builder = builder
+        self._replay = replay
+        self._watch = watch
+        self._gathering: Batch | None = None
+        self._in_flight: deque[Batch] = deque()
+        self._closed = False
+
+    def submit(self, decision: Decision[R]) -> Answer[R]:
+        """The answer of `decision`: at once when it writes nothing; else when its records are committed. It fails
+        with the log's error."""
+        pieces = self._builder.pieces(decision.records, decision.atomic) if decision.records else []
+        write = Write(decision, len(pieces))
+        if self._closed:
+            write.conclude(Error.NOT_COORDINATOR)
+        elif not pieces:
+            write.conclude(Error.NONE)
+        else:
+            for piece in pieces:
+                self._gather(write, piece)
+        return write.answer
+
+    def after_writes(self) -> Answer[None]:
+        """Done once everything submitted so far has been concluded."""
+        last = self._gathering or (self._in_flight[-1] if self._in_flight else None)
+        if last is None:
+            return Answer.of(None)
+        follower: Answer[None] = Answer()
+        last.followers.append(follower)
+        return follower
+
+    def _gather(self, write: Write, piece: Piece) -> None:
+        if self._gathering is not None and not self._builder.fits(self._gathering.size_bytes, piece.size_bytes):
+            self.flush()
+        if self._gathering is None:
+            self._gathering = Batch()
+            self._watch.gathering_began()
+        self._gathering.parts.append((write, piece))
+        self._gathering.size_bytes += piece.size_bytes
+
+    def flush(self) -> None:
+        """Append what was gathered."""
+        batch, self._gathering = self._gathering, None
+        if batch is None:
+            return
+        encoded = [record for _, piece in batch.parts for record in piece.encoded]
+        try:
+            committed = self._log.append(
+                self._partition, self._leader_epoch, self._builder.batch(encoded, self._leader_epoch)
+            )
+        except KafkaError as refusal:
+            self._conclude(batch, refusal.error)
+            return
+        self._in_flight.append(batch)
+        self._watch.appended(batch, committed)
+
+    def settle(self, batch: Batch, outcome: Error) -> None:
+        """The log has spoken on `batch`; it and what waited behind it are concluded in order."""
+        batch.outcome = outcome
+        while self._in_flight and self._in_flight[0].outcome is not None:
+            first = self._in_flight.popleft()
+            self._conclude(first, first.outcome or Error.NONE)
+
+    def give_up_waiting(self, batch: Batch) -> None:
+        """The commit takes too long: the clients are told, the batch stays in flight."""
+        if batch in self._in_flight:
+            for write, _ in batch.parts:
+                write.conclude(Error.REQUEST_TIMED_OUT)
+
+    def close(self) -> None:
+        """Leadership is gone: nothing in flight counts any more."""
+        self._closed = True
+        unfinished = [*self._in_flight, *([self._gathering] if self._gathering else [])]
+        self._in_flight.clear()
+        self._gathering = None
+        for batch in unfinished:
+            self._conclude(batch, Error.NOT_COORDINATOR)
+
+    def _conclude(self, batch: Batch, outcome: Error) -> None:
+        if outcome is Error.NONE or outcome in WRITTEN_ALL_THE_SAME:
+            for write, piece in batch.parts:
+                for record in piece.records if write.decision.replayed else ():
+                    self._replay(record)
+        for write, _ in batch.parts:
+            write.batches_left -= 1
+            if write.error is Error.NONE:
+                write.error = outcome
+            if not write.batches_left:
+                write.conclude(write.error)
+        for follower in batch.followers:
+            follower.complete(None)

@@ -39,7 +39,6 @@ BROKER_CONFIG = ConfigTable(
         ("authorizer.class.name", _CLASS, "", None, Dynamic.READ_ONLY, "Import path of the authorizer; empty allows everything."),
         ("super.users", _S, "", None, Dynamic.READ_ONLY, "Type:name, separated by semicolons: these may do everything."),
         ("allow.everyone.if.no.acl.found", _B, False, None, Dynamic.READ_ONLY, "Whether a resource without ACLs is open to all."),
-        ("principal.builder.class", _CLASS, None, None, Dynamic.READ_ONLY, "Import path of the principal builder."),
         ("metrics.http.port", _I, -1, at_least(-1), Dynamic.READ_ONLY, "Port of the Prometheus page on loopback; -1 is none, 0 any free one."),
         ("metrics.http.host", _S, "127.0.0.1", None, Dynamic.READ_ONLY, "Address the Prometheus page is bound to."),
         ("audit.enable", _B, True, None, Dynamic.READ_ONLY, "Whether the routing audit trail is written."),

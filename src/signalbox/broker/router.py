@@ -30,6 +30,7 @@ from signalbox.protocol.api_table import API_TABLE
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import encode_response_header
+from signalbox.replication.pending import Pending
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +81,10 @@ class Router:
             return
         request = ApiRequest(header, body, inbound.context, inbound.frame, inbound.received_at)
         answer = self.answer(request)
-        if inspect.isawaitable(answer):
+        if isinstance(answer, Pending):
+            # A purgatory's answer: one callback, no task; the path of every acks=all produce and parked fetch.
+            answer.then(lambda final: self._finish(inbound, request, final))
+        elif inspect.isawaitable(answer):
             self._finish_later(inbound, request, answer)
         else:
             self._finish(inbound, request, answer)
@@ -118,10 +122,6 @@ class Router:
             return self._failed(request, error)
 
     def _finish_later(self, inbound: InboundRequest, request: ApiRequest, answer: Awaitable[FinalAnswer]) -> None:
-        if isinstance(answer, asyncio.Future):
-            # A purgatory's future: one callback, no task; this is the path of every acks=all produce.
-            answer.add_done_callback(lambda done: self._finish_future(inbound, request, done))
-            return
         task = asyncio.ensure_future(self.settle(request, answer))
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)

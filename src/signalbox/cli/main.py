@@ -1,0 +1,30 @@
+"""The command line: what there is and where it is done. Each command lives in its own file and is imported when used."""
+
+from __future__ import annotations
+
+import typer
+
+from signalbox.cli import cluster, config, demo, group, pipeline, start, topic, up
+
+app = typer.Typer(
+    name="signalbox",
+    help="A Kafka-wire-compatible broker cluster whose subject is routing.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+app.command("start")(start.start)
+app.command("up")(up.up)
+app.command("demo")(demo.demo)
+app.add_typer(topic.app, name="topic")
+app.add_typer(config.app, name="config")
+app.add_typer(group.app, name="group")
+app.add_typer(cluster.app, name="cluster")
+app.add_typer(pipeline.app, name="pipeline")
+
+
+def run() -> None:
+    """Entry point of the console script."""
+    app()

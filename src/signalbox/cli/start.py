@@ -1,0 +1,26 @@
+"""`signalbox start server.properties`: one broker in the foreground, under this process id.
+
+The process is replaced by a bare Python that runs the broker: the broker needs none of the command line's libraries
+and keeps their memory free.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def start(
+    properties: Annotated[Path, typer.Argument(help="The broker's server.properties (Kafka's keys).")],
+    override: Annotated[list[str] | None, typer.Option(help="key=value, over the file's; can be repeated.")] = None,
+) -> None:
+    """Start one broker in the foreground. Ctrl-C or SIGTERM is a controlled shutdown."""
+    arguments = [sys.executable, "-m", "signalbox.wiring.serve", str(properties)]
+    for text in override or []:
+        arguments += ["--override", text]
+    sys.stdout.flush()
+    os.execv(sys.executable, arguments)

@@ -1,0 +1,76 @@
+"""`signalbox up`: a whole cluster on this host over the embedded store. Ctrl-C is a controlled shutdown of all."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
+
+
+def up(
+    data: Annotated[Path, typer.Option(help="Folder of the cluster: metadata, logs, one folder a broker.")],
+    brokers: Annotated[int, typer.Option(min=1, help="How many brokers.")] = 3,
+    port: Annotated[
+        int, typer.Option(help="First port; a broker takes three (CLIENT, REPLICATION, CONTROL); 0: any free ones.")
+    ] = 19092,
+    override: Annotated[
+        list[str] | None, typer.Option(help="key=value for every server.properties; can be repeated.")
+    ] = None,
+) -> None:
+    """Start a cluster of brokers on this host and keep it up until Ctrl-C."""
+    console = Console()
+    pairs = [text.partition("=") for text in override or []]
+    wrong = [key for key, equals, _ in pairs if not equals]
+    if wrong:
+        console.print(f"--override takes key=value, not {wrong[0]!r}", style="red")
+        raise typer.Exit(2)
+    cluster = ProcessCluster(
+        data.absolute(), brokers, first_port=port, overrides={key: value for key, _, value in pairs}
+    )
+    try:
+        with console.status(f"starting {brokers} brokers in {data}"):
+            cluster.start()
+    except ClusterFailed as failure:
+        console.print(str(failure), style="red", markup=False)
+        raise typer.Exit(1) from None
+    console.print(_overview(cluster))
+    console.print(f"bootstrap.servers=[bold]{cluster.bootstrap()}[/bold]   Ctrl-C stops the cluster", soft_wrap=True)
+    sys.stdout.flush()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        _watch(cluster, console)
+    except KeyboardInterrupt:
+        with console.status("controlled shutdown"):
+            cluster.stop()
+        console.print("stopped")
+
+
+def _overview(cluster: ProcessCluster) -> Table:
+    table = Table("broker", "CLIENT", "REPLICATION", "CONTROL (forced)", "metrics", "process")
+    for broker in cluster.brokers.values():
+        assert broker.process is not None
+        table.add_row(
+            str(broker.node_id),
+            broker.address("CLIENT"),
+            broker.address("REPLICATION"),
+            broker.address("CONTROL"),
+            str(broker.ready.get("metrics", "")),
+            str(broker.process.pid),
+        )
+    return table
+
+
+def _watch(cluster: ProcessCluster, console: Console) -> None:
+    """Wait for brokers that end by themselves and say so; return when none is left."""
+    for broker in cluster.brokers.values():
+        assert broker.process is not None
+        code = broker.process.wait()
+        console.print(f"broker {broker.node_id} ended with code {code}; its log: {broker.log_file}", style="red")
+    raise typer.Exit(1)

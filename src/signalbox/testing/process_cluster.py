@@ -1,0 +1,218 @@
+"""A real cluster of broker processes on this host over the embedded store: for `signalbox up`, the demo, system tests.
+
+Every broker has a folder (`broker-<id>`: its server.properties, its log and its data); all share `metadata.db`. A
+process is ended only by its own handle. `kill`, `pause` and `resume` are real signals.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+READY_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 60.0
+
+
+class ClusterFailed(RuntimeError):
+    """A broker did not start, or ended by itself; the message holds the end of its log."""
+
+
+@dataclass
+class BrokerProcess:
+    """One broker: its folder, its process while it runs, and what it said when it was ready."""
+
+    node_id: int
+    folder: Path
+    process: subprocess.Popen[bytes] | None = None
+    ready: dict[str, Any] = field(default_factory=dict)
+    stopped_by_signal: bool = False
+
+    @property
+    def properties_file(self) -> Path:
+        return self.folder / "server.properties"
+
+    @property
+    def log_file(self) -> Path:
+        return self.folder / "broker.log"
+
+    @property
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def address(self, listener: str) -> str:
+        """`host:port` of one of its listeners, as advertised."""
+        return str(self.ready["listeners"][listener])
+
+    def tail(self, lines: int = 30) -> str:
+        """The end of its log."""
+        if not self.log_file.exists():
+            return "(no log)"
+        return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-lines:])
+
+
+class ProcessCluster:
+    """Brokers 1..n. `overrides` go into every server.properties, `per_broker` into that broker's alone; ports start
+    at `first_port` (three a broker), 0 lets the system choose."""
+
+    def __init__(
+        self,
+        folder: Path,
+        brokers: int = 3,
+        *,
+        first_port: int = 0,
+        overrides: Mapping[str, str] | None = None,
+        per_broker: Mapping[int, Mapping[str, str]] | None = None,
+    ) -> None:
+        self.folder = folder
+        self._first_port = first_port
+        self._overrides = dict(overrides or {})
+        self._per_broker = {node_id: dict(values) for node_id, values in (per_broker or {}).items()}
+        self.brokers = {
+            node_id: BrokerProcess(node_id, folder / f"broker-{node_id}") for node_id in range(1, brokers + 1)
+        }
+
+    def __enter__(self) -> ProcessCluster:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start all brokers and wait until each says that it is ready. ClusterFailed with the log's end if not."""
+        for broker in self.brokers.values():
+            self._write_properties(broker)
+        streams = {node_id: self._spawn(broker) for node_id, broker in self.brokers.items()}
+        try:
+            for node_id, stream in streams.items():
+                self._await_ready(self.brokers[node_id], stream)
+        except ClusterFailed:
+            self.stop(graceful=False)
+            raise
+
+    def bootstrap(self, listener: str = "CLIENT") -> str:
+        """`host:port,...` of all running brokers on a listener."""
+        return ",".join(broker.address(listener) for broker in self.brokers.values() if broker.running)
+
+    def start_broker(self, node_id: int) -> None:
+        """Start one broker (again) and wait until it is ready."""
+        broker = self.brokers[node_id]
+        self._write_properties(broker)
+        self._await_ready(broker, self._spawn(broker))
+
+    def stop_broker(self, node_id: int) -> int:
+        """Controlled shutdown of one broker; its exit code."""
+        broker = self.brokers[node_id]
+        return self._end(broker, signal.SIGTERM)
+
+    def kill(self, node_id: int) -> None:
+        """SIGKILL: the broker is gone without a word."""
+        self._end(self.brokers[node_id], signal.SIGKILL)
+
+    def pause(self, node_id: int) -> None:
+        """SIGSTOP: the broker is there and silent."""
+        self._signal(node_id, signal.SIGSTOP)
+        self.brokers[node_id].stopped_by_signal = True
+
+    def resume(self, node_id: int) -> None:
+        """SIGCONT after `pause`."""
+        self._signal(node_id, signal.SIGCONT)
+        self.brokers[node_id].stopped_by_signal = False
+
+    def stop(self, graceful: bool = True) -> None:
+        """End every broker that still runs: all are asked at once, whoever stays too long is killed."""
+        for broker in self.brokers.values():
+            if broker.running and broker.stopped_by_signal:
+                self.resume(broker.node_id)
+        running = [broker for broker in self.brokers.values() if broker.running]
+        for broker in running:
+            assert broker.process is not None
+            broker.process.send_signal(signal.SIGTERM if graceful else signal.SIGKILL)
+        for broker in running:
+            assert broker.process is not None
+            try:
+                broker.process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                broker.process.kill()
+                broker.process.wait()
+
+    def _end(self, broker: BrokerProcess, number: signal.Signals) -> int:
+        if broker.process is None:
+            return 0
+        if broker.running:
+            if broker.stopped_by_signal and number is not signal.SIGKILL:
+                self.resume(broker.node_id)
+            broker.process.send_signal(number)
+        broker.stopped_by_signal = False
+        return broker.process.wait(STOP_TIMEOUT_S)
+
+    def _signal(self, node_id: int, number: signal.Signals) -> None:
+        process = self.brokers[node_id].process
+        if process is None or process.poll() is not None:
+            raise ClusterFailed(f"broker {node_id} does not run")
+        process.send_signal(number)
+
+    def _properties(self, broker: BrokerProcess) -> dict[str, str]:
+        ports = [0, 0, 0]
+        if broker.ready:
+            # A restarted broker keeps its addresses: clients know them.
+            ports = [int(broker.address(name).rpartition(":")[2]) for name in ("CLIENT", "REPLICATION", "CONTROL")]
+        elif self._first_port:
+            base = self._first_port + 3 * (broker.node_id - 1)
+            ports = [base, base + 1, base + 2]
+        replicas = str(min(3, len(self.brokers)))
+        return {
+            "node.id": str(broker.node_id),
+            "listeners": "CLIENT://127.0.0.1:{},REPLICATION://127.0.0.1:{},CONTROL://127.0.0.1:{}".format(*ports),
+            "listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
+            "inter.broker.listener.name": "REPLICATION",
+            "control.plane.listener.name": "CONTROL",
+            "control.plane.force.controller.requests.enable": "true",
+            "metadata.store": f"sqlite:{self.folder / 'metadata.db'}",
+            "log.dirs": str(broker.folder / "data"),
+            "metrics.http.port": "0",
+            "default.replication.factor": replicas,
+            "offsets.topic.replication.factor": replicas,
+            "audit.topic.replication.factor": replicas,
+            **self._overrides,
+            **self._per_broker.get(broker.node_id, {}),
+        }
+
+    def _write_properties(self, broker: BrokerProcess) -> None:
+        broker.folder.mkdir(parents=True, exist_ok=True)
+        lines = [f"{key}={value}" for key, value in self._properties(broker).items()]
+        broker.properties_file.write_text("\n".join(lines) + "\n")
+
+    def _spawn(self, broker: BrokerProcess) -> IO[bytes]:
+        with broker.log_file.open("ab") as log:
+            broker.process = subprocess.Popen(
+                [sys.executable, "-m", "signalbox.wiring.serve", str(broker.properties_file)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                start_new_session=True,
+            )
+        assert broker.process.stdout is not None
+        return broker.process.stdout
+
+    def _await_ready(self, broker: BrokerProcess, stream: IO[bytes]) -> None:
+        deadline = time.monotonic() + READY_TIMEOUT_S
+        line = b""
+        while not line.endswith(b"\n"):
+            readable, _, _ = select.select([stream], [], [], max(0.0, deadline - time.monotonic()))
+            piece = os.read(stream.fileno(), 65_536) if readable else b""
+            if not piece:
+                what = "ended" if readable else f"was not ready after {READY_TIMEOUT_S:.0f} s"
+                raise ClusterFailed(f"broker {broker.node_id} {what}; the end of its log:\n{broker.tail()}")
+            line += piece
+        broker.ready = json.loads(line.splitlines()[-1])

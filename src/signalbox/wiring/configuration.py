@@ -1,0 +1,112 @@
+"""A node's configuration: every room's rows in one table, read from server.properties, all faults at once.
+
+Unknown keys are warned about, as Kafka does; wrong values, wrong combinations and missing keys are collected, each
+with the line it stands on, and refuse the start together (L1-L4, C1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+from signalbox.broker.config_rows import BROKER_CONFIG
+from signalbox.common.config_table import ConfigFault, ConfigTable, Value
+from signalbox.common.properties_file import Properties
+from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
+from signalbox.network.config_rows import NETWORK_CONFIG
+from signalbox.network.listener_table import ListenerTable, read_listener_table
+from signalbox.replication.config_rows import REPLICATION_CONFIG
+from signalbox.storage.config_rows import STORAGE_CONFIG
+
+NODE_CONFIG = ConfigTable([*BROKER_CONFIG, *NETWORK_CONFIG, *STORAGE_CONFIG, *REPLICATION_CONFIG, *COORDINATOR_CONFIG])
+
+_LISTENER_PREFIX = "listener.name."
+
+
+@dataclass(frozen=True, slots=True)
+class NodeConfig:
+    """A configuration that has passed every check. `given` is the text as the user wrote it."""
+
+    given: Mapping[str, str]
+    values: Mapping[str, Value]
+    listeners: ListenerTable
+    warnings: tuple[str, ...]
+
+    def __getitem__(self, key: str) -> Any:
+        """The typed value of a key of the table; the caller knows its row's type."""
+        return self.values[key]
+
+    @property
+    def node_id(self) -> int:
+        return int(self["node.id"] if self["node.id"] >= 0 else self["broker.id"])
+
+
+def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[ConfigFault]]:
+    """The configuration, or None and everything that is wrong with it."""
+    given = dict(properties.values)
+    values, faults = NODE_CONFIG.read(given)
+    faults += _check_identity(values)
+    faults += _check_store(values)
+    listeners, listener_faults = read_listener_table(given)
+    faults += listener_faults
+    if faults or listeners is None:
+        return None, [replace(fault, origin=properties.where(fault.key)) for fault in faults]
+    warnings = tuple(
+        f"{properties.where(key)}: {key} is not a known key{_meant(key)}" for key in given if not _known(key)
+    )
+    return NodeConfig(given, values, listeners, warnings), []
+
+
+def _known(key: str) -> bool:
+    if key in NODE_CONFIG:
+        return True
+    if not key.startswith(_LISTENER_PREFIX):
+        return False
+    # listener.name.<listener>.<key>, or listener.name.<listener>.<mechanism>.<key> (L5)
+    _, _, rest = key.removeprefix(_LISTENER_PREFIX).partition(".")
+    return rest in NODE_CONFIG or rest.partition(".")[2] in NODE_CONFIG
+
+
+def _meant(key: str) -> str:
+    close = get_close_matches(key, [row.name for row in NODE_CONFIG], n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _check_identity(values: Mapping[str, Value]) -> list[ConfigFault]:
+    broker_id, node_id = values["broker.id"], values["node.id"]
+    assert isinstance(broker_id, int)
+    assert isinstance(node_id, int)
+    if broker_id >= 0 and node_id >= 0 and broker_id != node_id:
+        return [
+            ConfigFault(
+                "node.id", str(node_id), f"differs from broker.id={broker_id}", "Set both to the same id, or only one"
+            )
+        ]
+    if max(broker_id, node_id) < 0:
+        return [ConfigFault("node.id", "", "is missing", "Give every node an id of its own, 0 or more")]
+    return []
+
+
+def _check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
+    store, zookeeper = values["metadata.store"], values["zookeeper.connect"]
+    if store is not None and zookeeper is not None:
+        return [
+            ConfigFault("metadata.store", str(store), "zookeeper.connect is set as well", "Set only one of the two")
+        ]
+    if zookeeper is not None or (isinstance(store, str) and store.startswith("zookeeper:")):
+        key = "zookeeper.connect" if zookeeper is not None else "metadata.store"
+        text = str(zookeeper or store)
+        return [
+            ConfigFault(key, text, "the ZooKeeper store is not available in this release", "Use metadata.store=sqlite:")
+        ]
+    if store is None:
+        return [
+            ConfigFault(
+                "metadata.store", "", "is missing", "Say where metadata lives, for example sqlite:/var/lib/sb/meta.db"
+            )
+        ]
+    if not isinstance(store, str) or not store.startswith("sqlite:") or store == "sqlite:":
+        return [ConfigFault("metadata.store", str(store), "is no store", "Expected sqlite:<file>")]
+    return []

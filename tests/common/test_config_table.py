@@ -1,0 +1,60 @@
+import pytest
+
+from signalbox.common.config_table import (
+    ConfigFault,
+    ConfigRow,
+    ConfigTable,
+    ConfigType,
+    at_least,
+    between,
+    format_value,
+    one_of,
+)
+
+TABLE = ConfigTable(
+    [
+        ConfigRow("size.bytes", ConfigType.INT, 10, "A size.", at_least(0)),
+        ConfigRow("on", ConfigType.BOOLEAN, False, "A switch."),
+        ConfigRow("names", ConfigType.LIST, [], "Names.", one_of("a", "b")),
+        ConfigRow("share", ConfigType.DOUBLE, 0.5, "A share.", between(0, 1)),
+    ]
+)
+
+
+def test_reads_what_is_given_over_the_defaults() -> None:
+    values, faults = TABLE.read({"size.bytes": " 42 ", "names": "a, b,", "unknown": "x"})
+    assert values == {"size.bytes": 42, "on": False, "names": ["a", "b"], "share": 0.5}
+    assert faults == []
+
+
+def test_all_faults_come_at_once_and_name_key_and_entry() -> None:
+    _, faults = TABLE.read({"size.bytes": "-1", "on": "maybe", "names": "a,c", "share": "2"})
+    assert [(fault.key, fault.entry) for fault in faults] == [
+        ("size.bytes", "-1"),
+        ("on", "maybe"),
+        ("names", "a,c"),
+        ("share", "2"),
+    ]
+    assert "below 0" in faults[0].problem
+    assert "'c' is not one of a, b" in faults[2].problem
+
+
+@pytest.mark.parametrize("text", ["x", "", "3000000000"])
+def test_an_int_is_a_32_bit_number(text: str) -> None:
+    with pytest.raises(ValueError):
+        TABLE["size.bytes"].parse(text)
+
+
+def test_two_rows_of_one_name_are_refused() -> None:
+    row = ConfigRow("a", ConfigType.STRING, None, "")
+    with pytest.raises(ValueError, match="two rows"):
+        ConfigTable([row, row])
+
+
+def test_values_are_shown_as_kafka_shows_them() -> None:
+    assert [format_value(value) for value in (True, ["a", "b"], None, 3)] == ["true", "a,b", None, "3"]
+
+
+def test_a_fault_reads_as_a_sentence() -> None:
+    fault = ConfigFault("listeners", "X://", "has no port", "Write X://host:9092", "server.properties:3")
+    assert str(fault) == "server.properties:3: listeners (X://): has no port. Write X://host:9092"

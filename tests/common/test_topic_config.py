@@ -1,0 +1,32 @@
+import pytest
+
+from signalbox.common.topic_config import TOPIC_CONFIG
+
+
+def test_defaults_are_kafkas() -> None:
+    defaults = {row.name: row.default for row in TOPIC_CONFIG}
+    assert defaults["retention.ms"] == 604_800_000
+    assert defaults["segment.bytes"] == 1_073_741_824
+    assert defaults["max.message.bytes"] == 1_048_588
+    assert defaults["cleanup.policy"] == ["delete"]
+    assert defaults["min.insync.replicas"] == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("retention.ms", "-2"),
+        ("cleanup.policy", "delete,burn"),
+        ("min.insync.replicas", "0"),
+        ("compression.type", "rar"),
+        ("leader.replication.throttled.replicas", "0-1"),
+    ],
+)
+def test_values_kafka_refuses_are_refused(key: str, text: str) -> None:
+    with pytest.raises(ValueError):
+        TOPIC_CONFIG[key].parse(text)
+
+
+@pytest.mark.parametrize("text", ["*", "0:1,1:2"])
+def test_throttled_replicas(text: str) -> None:
+    assert TOPIC_CONFIG["leader.replication.throttled.replicas"].parse(text) == text.split(",")

@@ -1,0 +1,102 @@
+"""A loopback switchboard: addresses that lead to brokers, rewired while connections are open (SPEC R7).
+
+Each *line* is a listening port with a home target. A line can be pointed elsewhere, balanced over several targets,
+severed (open connections cut), made to refuse, to swallow everything, or to be slow. Rewiring touches new connections
+only, as moving a DNS record or a NAT rule does; `sever` too if open ones must go. Every misroute story is such a setting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+
+from signalbox.testing.switchboard_line import Line, Target
+
+
+class Switchboard:
+    """Lines by name, all on 127.0.0.1. Use it in one event loop; `SwitchboardThread` is for everybody else."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, Line] = {}
+
+    async def __aenter__(self) -> Switchboard:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def add_line(self, name: str, target: Target | None = None, port: int = 0) -> Target:
+        """Open a line; the (host, port) that stands for `target`. The home target can be set later (`set_home`)."""
+        if name in self._lines:
+            raise ValueError(f"there is a line {name} already")
+        line = Line(name, _listening_socket(port), [target] if target is not None else [])
+        self._lines[name] = line
+        await line.listen()
+        return line.address
+
+    def line(self, name: str) -> Line:
+        """A line, for its counters."""
+        return self._lines[name]
+
+    def set_home(self, name: str, target: Target) -> None:
+        """Where the line leads when nothing is wrong."""
+        self._lines[name].set_home([target])
+
+    def rewire(self, name: str, *targets: Target) -> None:
+        """Lead new connections to `targets`, one after the other when there are several."""
+        self._lines[name].targets = list(targets)
+
+    def swap(self, one: str, other: str, *, sever: bool = True) -> None:
+        """Cross two lines; open connections are cut unless told otherwise."""
+        first, second = self._lines[one], self._lines[other]
+        first.targets, second.targets = second.targets, first.targets
+        if sever:
+            first.sever()
+            second.sever()
+
+    def sever(self, *names: str) -> None:
+        """Cut the open connections of these lines, of all when none is named."""
+        for name in names or tuple(self._lines):
+            self._lines[name].sever()
+
+    def blackhole(self, name: str) -> None:
+        """Take connections and bytes, pass nothing on; what was held flows when the line is restored."""
+        self._lines[name].hold()
+
+    def delay(self, name: str, delay_ms: float) -> None:
+        """Each chunk, in either direction, arrives this much later."""
+        self._lines[name].delay_seconds = delay_ms / 1000
+
+    async def refuse(self, name: str) -> None:
+        """Stop listening and cut what is open: connecting is refused until the line is restored."""
+        await self._lines[name].stop_listening()
+
+    async def restore(self, *names: str) -> None:
+        """Lead home again, at full speed; all lines when none is named. Open connections stay where they lead."""
+        for name in names or tuple(self._lines):
+            line = self._lines[name]
+            line.go_home()
+            if not line.listening:
+                line.take_socket(_listening_socket(line.address[1]))
+                await line.listen()
+
+    async def close(self) -> None:
+        for line in self._lines.values():
+            await line.stop_listening()
+
+    def names(self) -> Sequence[str]:
+        return tuple(self._lines)
+
+
+def _listening_socket(port: int) -> socket.socket:
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind(("127.0.0.1", port))
+    except OSError:
+        sock.close()
+        raise
+    sock.listen(128)
+    sock.setblocking(False)
+    return sock

@@ -1,0 +1,77 @@
+"""One line of the switchboard: a listening port and the relays between its callers and whoever it leads to."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+from signalbox.testing.switchboard_relay import Relay
+
+Target = tuple[str, int]
+
+
+class Line:
+    """`accepted` counts connections that came, `targets` says where the next ones go (none: hung up on)."""
+
+    def __init__(self, name: str, sock: socket.socket, home: list[Target]) -> None:
+        self.name = name
+        self.targets = list(home)
+        self.delay_seconds = 0.0
+        self.accepted = 0
+        self.held = False
+        self.relays: set[Relay] = set()
+        self.address: Target = sock.getsockname()[:2]
+        self._home = list(home)
+        self._sock: socket.socket | None = sock
+        self._server: asyncio.Server | None = None
+
+    @property
+    def listening(self) -> bool:
+        return self._server is not None
+
+    @property
+    def open_connections(self) -> int:
+        return len(self.relays)
+
+    def take_socket(self, sock: socket.socket) -> None:
+        """The listening socket for the next `listen`."""
+        self._sock = sock
+
+    async def listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: Relay(self), sock=self._sock)
+
+    async def stop_listening(self) -> None:
+        server, self._server, self._sock = self._server, None, None
+        if server is not None:
+            server.close()
+        self.sever()
+        if server is not None:
+            await server.wait_closed()
+
+    def set_home(self, targets: list[Target]) -> None:
+        self._home = list(targets)
+        self.targets = list(targets)
+
+    def go_home(self) -> None:
+        self.targets = list(self._home)
+        self.delay_seconds = 0.0
+        self.held = False
+        for relay in tuple(self.relays):
+            relay.release()
+
+    def hold(self) -> None:
+        self.held = True
+
+    def sever(self) -> None:
+        for relay in tuple(self.relays):
+            relay.cut()
+
+    def next_target(self) -> Target | None:
+        """Where a connection that comes now is led; several targets take turns."""
+        self.accepted += 1
+        if not self.targets:
+            return None
+        target = self.targets[0]
+        self.targets = [*self.targets[1:], target]
+        return target

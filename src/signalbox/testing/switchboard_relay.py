@@ -1,0 +1,163 @@
+"""One relayed connection: what the caller says goes to the target and back, held or delayed as the line says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from signalbox.testing.switchboard_line import Line
+
+_HIGH_WATER_BYTES = 1 << 20
+
+
+class _Direction:
+    """Chunks on their way to one side, in order, each due at a time of its own."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._loop = asyncio.get_running_loop()
+        self._chunks: deque[tuple[float, bytes]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self.to: asyncio.Transport | None = None
+        self.ended = False
+
+    def put(self, chunk: bytes) -> None:
+        """An empty chunk is the end of the stream."""
+        if not self._chunks and self.to is not None and not self._line.delay_seconds and not self._line.held:
+            self._pass_on(chunk)
+            return
+        self._chunks.append((self._loop.time() + self._line.delay_seconds, chunk))
+        self.flow()
+
+    def flow(self) -> None:
+        """Pass on what is due."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while self._chunks and self.to is not None and not self._line.held:
+            due, chunk = self._chunks[0]
+            if due > self._loop.time():
+                self._timer = self._loop.call_at(due, self.flow)
+                return
+            self._chunks.popleft()
+            self._pass_on(chunk)
+
+    def _pass_on(self, chunk: bytes) -> None:
+        assert self.to is not None
+        if chunk:
+            self.to.write(chunk)
+        else:
+            self.ended = True
+            self.to.close()
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._chunks.clear()
+
+
+class Relay(asyncio.Protocol):
+    """The caller's side; it opens the other side when the caller has connected."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._caller: asyncio.Transport | None = None
+        self._target: asyncio.Transport | None = None
+        self._to_target = _Direction(line)
+        self._to_caller = _Direction(line)
+        self._dialling: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._caller = transport
+        transport.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
+        self._to_caller.to = transport
+        self._line.relays.add(self)
+        self._dialling = asyncio.get_running_loop().create_task(self._dial())
+
+    async def _dial(self) -> None:
+        address = self._line.next_target()
+        if address is None:
+            self.cut()
+            return
+        loop = asyncio.get_running_loop()
+        try:
+            transport, _ = await loop.create_connection(lambda: _TargetSide(self), *address)
+        except OSError:
+            self.cut()
+            return
+        transport.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
+        self._target = transport
+        self._to_target.to = transport
+        self._to_target.flow()
+
+    def data_received(self, data: bytes) -> None:
+        self._to_target.put(data)
+
+    def eof_received(self) -> bool:
+        self._to_target.put(b"")
+        return True
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.cut()
+
+    def pause_writing(self) -> None:
+        if self._target is not None:
+            self._target.pause_reading()
+
+    def resume_writing(self) -> None:
+        if self._target is not None and not self._target.is_closing():
+            self._target.resume_reading()
+
+    def target_said(self, data: bytes) -> None:
+        self._to_caller.put(data)
+
+    def throttle_caller(self, throttled: bool) -> None:
+        if self._caller is None or self._caller.is_closing():
+            return
+        if throttled:
+            self._caller.pause_reading()
+        else:
+            self._caller.resume_reading()
+
+    def release(self) -> None:
+        """The line holds nothing back any more."""
+        self._to_target.flow()
+        self._to_caller.flow()
+
+    def cut(self) -> None:
+        """Both sides are gone at once."""
+        self._line.relays.discard(self)
+        if self._dialling is not None and not self._dialling.done():
+            self._dialling.cancel()
+        for direction in (self._to_target, self._to_caller):
+            direction.stop()
+        for transport in (self._caller, self._target):
+            if transport is not None:
+                transport.abort()
+
+
+class _TargetSide(asyncio.Protocol):
+    """The side that was dialled."""
+
+    def __init__(self, relay: Relay) -> None:
+        self._relay = relay
+
+    def data_received(self, data: bytes) -> None:
+        self._relay.target_said(data)
+
+    def eof_received(self) -> bool:
+        self._relay.target_said(b"")
+        return True
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if error is not None:
+            self._relay.cut()
+
+    def pause_writing(self) -> None:
+        self._relay.throttle_caller(True)
+
+    def resume_writing(self) -> None:
+        self._relay.throttle_caller(False)

@@ -1,0 +1,71 @@
+"""The switchboard for code without an event loop: it runs in a thread of its own, every call waits until it is done."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from signalbox.testing.switchboard import Switchboard
+from signalbox.testing.switchboard_line import Line, Target
+
+Result = TypeVar("Result")
+
+
+class SwitchboardThread:
+    """`with SwitchboardThread() as board:`; the methods are Switchboard's."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="switchboard", daemon=True)
+        self._board = Switchboard()
+
+    def __enter__(self) -> SwitchboardThread:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._wait(self._board.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _wait(self, work: Coroutine[Any, Any, Result]) -> Result:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def _call(self, function: Callable[[], Result]) -> Result:
+        async def in_loop() -> Result:
+            return function()
+
+        return self._wait(in_loop())
+
+    def add_line(self, name: str, target: Target | None = None, port: int = 0) -> Target:
+        return self._wait(self._board.add_line(name, target, port))
+
+    def line(self, name: str) -> Line:
+        return self._board.line(name)
+
+    def set_home(self, name: str, target: Target) -> None:
+        self._call(lambda: self._board.set_home(name, target))
+
+    def rewire(self, name: str, *targets: Target) -> None:
+        self._call(lambda: self._board.rewire(name, *targets))
+
+    def swap(self, one: str, other: str, *, sever: bool = True) -> None:
+        self._call(lambda: self._board.swap(one, other, sever=sever))
+
+    def sever(self, *names: str) -> None:
+        self._call(lambda: self._board.sever(*names))
+
+    def blackhole(self, name: str) -> None:
+        self._call(lambda: self._board.blackhole(name))
+
+    def delay(self, name: str, delay_ms: float) -> None:
+        self._call(lambda: self._board.delay(name, delay_ms))
+
+    def refuse(self, name: str) -> None:
+        self._wait(self._board.refuse(name))
+
+    def restore(self, *names: str) -> None:
+        self._wait(self._board.restore(*names))

@@ -2,12 +2,12 @@
 
 Each *line* is a listening port with a home target. A line can be pointed elsewhere, balanced over several targets,
 severed (open connections cut), made to refuse, to swallow everything, or to be slow. Rewiring touches new connections
-only, as moving a DNS record or a NAT rule does; `sever` too if open ones must go. Every misroute story is such a setting.
+only, as moving a DNS record or a NAT rule does; `sever` too if open ones must go. Every misroute story is such a
+setting.
 """
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Sequence
 

@@ -38,6 +38,7 @@ class Line:
         self._sock = sock
 
     async def listen(self) -> None:
+        assert self._sock is not None, "a line listens once per socket"
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: Relay(self), sock=self._sock)
 

@@ -6,6 +6,7 @@ encode fails, the interpreter goes over the message again, slowly, to say which 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import error
 from typing import Any
 
@@ -20,40 +21,62 @@ from signalbox.protocol.wire_formats import MALFORMED
 _UNENCODABLE = (EncodeError, error, AttributeError, TypeError, UnicodeEncodeError)
 
 
-class Codec:
-    """Reads and writes one message at all its versions."""
+class _Functions(dict[int, Any]):
+    """Version -> compiled function, made when first asked for."""
 
-    __slots__ = ("_by_layout", "_decoders", "_encoders", "classes", "spec")
+    def __init__(self, make: Callable[[int], Any]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, version: int) -> Any:
+        function = self[version] = self._make(version)
+        return function
+
+
+class Codec:
+    """Reads and writes one message at all its versions. `decode(buffer, version, offset=0)` is the message
+    that fills the buffer from there to its end; it is a closure, for one call less on the way.
+    """
+
+    __slots__ = ("_by_layout", "_decoders", "_encoders", "classes", "decode", "spec")
 
     def __init__(self, spec: MessageSpec, classes: dict[str, type]) -> None:
         self.spec = spec
         self.classes = classes
-        self._decoders: dict[int, DecodeFunction] = {}
-        self._encoders: dict[int, EncodeFunction] = {}
+        self._decoders = _Functions(self._decoder)
+        self._encoders = _Functions(self._encoder)
         self._by_layout: dict[tuple[str, StructLayout], Any] = {}
+        self.decode = self._decode_whole()
 
-    def decode(self, buffer: bytes | bytearray | memoryview, version: int, offset: int = 0) -> Any:
-        """The message that fills `buffer` from `offset` to its end. Raises DecodeError."""
-        try:
-            message, end = (self._decoders.get(version) or self._decoder(version))(buffer, offset)
-        except MALFORMED as problem:
-            raise DecodeError(f"{self.spec.name} {version}: {problem}") from None
-        if end != len(buffer):
-            raise DecodeError(f"{self.spec.name} {version}: {len(buffer) - end} bytes left over")
-        return message
+    def _decode_whole(self) -> Callable[..., Any]:
+        decoders = self._decoders
+        name = self.spec.name
+
+        def decode(buffer: bytes | bytearray | memoryview, version: int, offset: int = 0) -> Any:
+            """Read the message that fills `buffer` from `offset` to its end. Raises DecodeError."""
+            try:
+                message, end = decoders[version](buffer, offset)
+            except MALFORMED as problem:
+                raise DecodeError(f"{name} {version}: {problem}") from None
+            if end != len(buffer):
+                raise DecodeError(f"{name} {version}: {len(buffer) - end} bytes left over")
+            return message
+
+        return decode
 
     def decode_prefix(self, buffer: bytes | bytearray | memoryview, version: int, offset: int = 0) -> tuple[Any, int]:
         """A message that other bytes may follow, and the offset behind it. Raises DecodeError."""
         try:
-            return (self._decoders.get(version) or self._decoder(version))(buffer, offset)
+            read: tuple[Any, int] = self._decoders[version](buffer, offset)
         except MALFORMED as problem:
             raise DecodeError(f"{self.spec.name} {version}: {problem}") from None
+        return read
 
     def encode(self, message: Any, version: int) -> bytes:
         """All bytes joined. Raises EncodeError."""
         chunks: list[Any] = []
         try:
-            (self._encoders.get(version) or self._encoder(version))(message, chunks, [])
+            self._encoders[version](message, chunks, [])
             return b"".join(chunks)
         except _UNENCODABLE as problem:
             raise self._explain(message, version, problem) from None
@@ -63,7 +86,7 @@ class Codec:
         chunks: list[Any] = []
         places: list[int] = []
         try:
-            (self._encoders.get(version) or self._encoder(version))(message, chunks, places)
+            self._encoders[version](message, chunks, places)
         except _UNENCODABLE as problem:
             raise self._explain(message, version, problem) from None
         joined: list[Any] = []
@@ -94,17 +117,14 @@ class Codec:
         return layout_of(self.spec, version)
 
     def _decoder(self, version: int) -> DecodeFunction:
-        key = ("decode", self._layout(version, DecodeError))
-        if key not in self._by_layout:
-            self._by_layout[key] = compile_decoder(key[1], self.classes)
-        function: DecodeFunction = self._by_layout[key]
-        self._decoders[version] = function
-        return function
+        layout = self._layout(version, DecodeError)
+        return self._shared(("decode", layout), lambda: compile_decoder(layout, self.classes))
 
     def _encoder(self, version: int) -> EncodeFunction:
-        key = ("encode", self._layout(version, EncodeError))
+        layout = self._layout(version, EncodeError)
+        return self._shared(("encode", layout), lambda: compile_encoder(layout, self.classes))
+
+    def _shared(self, key: tuple[str, StructLayout], compile_function: Callable[[], Any]) -> Any:
         if key not in self._by_layout:
-            self._by_layout[key] = compile_encoder(key[1], self.classes)
-        function: EncodeFunction = self._by_layout[key]
-        self._encoders[version] = function
-        return function
+            self._by_layout[key] = compile_function()
+        return self._by_layout[key]

@@ -73,6 +73,7 @@ class _DecoderWriter:
             refuse_null=wire_formats.refuse_null,
             refuse_overrun=wire_formats.refuse_overrun,
             N=object.__new__,
+            NO_RECORDS=memoryview(b""),
             M=map,
             R=repeat,
         )
@@ -208,15 +209,16 @@ class _DecoderWriter:
     def _variable(self, field: FieldLayout, target: str) -> None:
         is_string = field.type_name == "string"
         self._read_length("h" if is_string else "i", "VS" if is_string else "V")
-        null_test = "not n" if self.flexible else "n < 0"
         value = self._slice(field.type_name)
-        if field.nullable:
-            self.out.line(f"if {null_test}: {target} = None")
-            with self.out.block("else:"):
-                self._take(target, value)
-        else:
-            self.out.line(f"if {null_test}: refuse_null()")
+        if not field.nullable:
+            self._refuse_null()
             self._take(target, value)
+            return
+        some = 1 if self.flexible else 0
+        with self.out.block(f"if n > {some}:"):
+            self._take(target, value)
+        empty = {"string": "''", "bytes": "b''", "records": "NO_RECORDS"}[field.type_name]
+        self.out.line(f"else: {target} = {empty} if n == {some} else None")
 
     def _take(self, target: str, value: str) -> None:
         self.out.line("e = o + n - 1" if self.flexible else "e = o + n")
@@ -252,14 +254,14 @@ class _DecoderWriter:
             self.leading_array = (target, letter)
             return
         if not field.nullable:
-            self._refuse_null_array()
+            self._refuse_null()
             self._elements(field, target, depth, numbers)
             return
         self.out.line(f"if {'not n' if self.flexible else 'n < 0'}: {target} = None")
         with self.out.block("else:"):
             self._elements(field, target, depth, numbers)
 
-    def _refuse_null_array(self) -> None:
+    def _refuse_null(self) -> None:
         self.out.line(f"if {'not n' if self.flexible else 'n < 0'}: refuse_null()")
 
     def _elements(self, field: FieldLayout, target: str, depth: int, numbers: bool) -> None:
@@ -269,43 +271,49 @@ class _DecoderWriter:
             return
         if self.flexible:
             self.out.line("n -= 1")
-        self.out.line(f"if n > 64: K(n, {_least_element_size(field, self.flexible)}, b, o)")
-        if field.struct is not None:
-            self._struct_elements(field.struct, target, depth + 1)
-            return
+        with self.out.block("if n:"):
+            self.out.line(f"if n > 64: K(n, {_least_element_size(field, self.flexible)}, b, o)")
+            if field.struct is not None:
+                self._struct_elements(field.struct, target, depth + 1)
+            else:
+                self._plain_elements(field, target)
+        self.out.line(f"else: {target} = []")
+
+    def _plain_elements(self, field: FieldLayout, target: str) -> None:
+        """Strings, bytes, uuids: one by one."""
         self.out.line(f"{target} = l = []")
         with self.out.block("for _ in R(None, n):"):
             if field.type_name in FORMAT_LETTERS:
                 self.run.append(("v", FORMAT_LETTERS[field.type_name]))
                 self._flush()
-                self.out.line("l.append(v)")
             else:
                 self._variable(_not_null(field), "v")
-                self.out.line("l.append(v)")
+            self.out.line("l.append(v)")
 
     def _struct_elements(self, struct: StructLayout, target: str, depth: int) -> None:
-        made = f"z{depth}"
-        self.out.line(f"{target} = [*M(N, R({self._class(struct)}, n))]")
+        made, elements = f"z{depth}", f"l{depth}"
+        class_name = self._class(struct)
+        self.out.line(f"{target} = {elements} = [N({class_name})] if n == 1 else [*M(N, R({class_name}, n))]")
         if not all(field.fixed_size for field in struct.fields):
-            with self.out.block(f"for {made} in {target}:"):
-                self._struct(struct, depth)
-                self._flush()
+            self._each(struct, elements, depth)
             return
-        # Only fixed fields: all elements with one iter_unpack; one that has tagged fields ends the shortcut.
+        # Only fixed fields: many elements with one iter_unpack; one that has tagged fields ends the shortcut.
         letters = "".join(FORMAT_LETTERS[field.type_name] for field in struct.fields) + "B" * struct.flexible
         targets = [f"{made}.{field.attribute}" for field in struct.fields] + ["t"] * struct.flexible
         unpack = self.out.name(Struct(f">{letters}").iter_unpack, "I")
-        self.out.line(f"e = o + {struct.least_size} * n")
-        with self.out.block(f"for {made}, ({', '.join(targets)},) in zip({target}, {unpack}(b[o:e])):"):
-            self._defaults(struct, depth)
-            if struct.flexible:
-                self.out.line("if t: break")
-        with self.out.block("else:"):
-            self.out.line("o, n = e, 0")
-        if struct.flexible:
-            with self.out.block("if n:"), self.out.block(f"for {made} in {target}:"):
-                self._struct(struct, depth)
-                self._flush()
+        with self.out.block("if n > 3:"):
+            self.out.line(f"e = o + {struct.least_size} * n")
+            with self.out.block(f"for {made}, ({', '.join(targets)},) in zip({elements}, {unpack}(b[o:e])):"):
+                self._defaults(struct, depth)
+                if struct.flexible:
+                    self.out.line("if t: break")
+            self.out.line(f"else: o, {elements} = e, ()")
+        self._each(struct, elements, depth)
+
+    def _each(self, struct: StructLayout, elements: str, depth: int) -> None:
+        with self.out.block(f"for z{depth} in {elements}:"):
+            self._struct(struct, depth)
+            self._flush()
 
 
 def _not_null(field: FieldLayout) -> FieldLayout:

@@ -10,7 +10,7 @@ instance: assign a new struct instead of changing it.
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from typing import Any, TypeAlias
 
 from signalbox.protocol.codec import Codec
@@ -63,10 +63,8 @@ class Message(Struct):
     flexible_versions: VersionRange
     codec: Codec
 
-    @classmethod
-    def decode(cls, buffer: Buffer, version: int, offset: int = 0) -> Any:
-        """Read the message that fills `buffer` from `offset` to its end. Raises DecodeError."""
-        return cls.codec.decode(buffer, version, offset)
+    decode: Callable[..., Any]
+    """(buffer, version, offset=0) -> the message that fills the buffer from there to its end, or DecodeError."""
 
     @classmethod
     def decode_prefix(cls, buffer: Buffer, version: int, offset: int = 0) -> tuple[Any, int]:
@@ -99,6 +97,7 @@ def message(module: str, text: str) -> Any:
     root.max_version = spec.versions.highest
     root.flexible_versions = spec.flexible
     root.codec = Codec(spec, classes)
+    root.decode = staticmethod(root.codec.decode)
     return root
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable
+from pyarrow import fs
 
 
 def is_table(path: Path) -> bool:
@@ -23,7 +24,10 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     """A whole table (or some of its columns) in memory. Raises FileNotFoundError when there is none."""
     if not is_table(path):
         raise FileNotFoundError(f"there is no Delta table at {path}")
-    return DeltaTable(str(path)).to_pyarrow_table(columns=columns)
+    # Arrow's own file system: with delta-rs's, written in Python, Arrow's threads may still want the interpreter when
+    # it is going, and abort the process.
+    files = fs.SubTreeFileSystem(str(path), fs.LocalFileSystem())
+    return DeltaTable(str(path)).to_pyarrow_dataset(filesystem=files).to_table(columns=columns)
 
 
 def count_rows(path: Path) -> int:

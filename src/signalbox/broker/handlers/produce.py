@@ -9,20 +9,13 @@ request's listener from 10 on (KIP-951).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from signalbox.broker.api_request import NO_ANSWER, Answer, ApiRequest, CloseConnection, FinalAnswer
-from signalbox.broker.authorization import may
-from signalbox.broker.node_endpoints import node_endpoints
-from signalbox.common.ids import ZERO_UUID
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.produce import ProduceRequest, ProduceResponse
 from signalbox.replication.append import VALID_ACKS
-from signalbox.replication.append_ticket import AppendTicket, refused
 from signalbox.replication.pending import Pending
 from signalbox.replication.replica_manager import ReplicaManager
-from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
 _Topic = ProduceResponse.TopicProduceResponse

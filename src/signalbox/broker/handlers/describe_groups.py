@@ -1,0 +1,86 @@
+"""DescribeGroups (15), ListGroups (16), DeleteGroups (42): groups seen from outside, and removed.
+
+DescribeGroups needs DESCRIBE and DeleteGroups DELETE on each group; the others are answered one by one.
+ListGroups shows all to who may DESCRIBE the cluster, else the groups that may be described.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.authorization import allowed_names, may_on_cluster, operations_bit_field
+from signalbox.broker.handlers.group_membership import client_context
+from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from signalbox.security.acl import AclOperation, ResourceType
+from signalbox.security.authorizer import Authorizer
+
+
+class DescribeGroupsHandler:
+    def __init__(self, coordinator: GroupCoordinator, authorizer: Authorizer) -> None:
+        self._coordinator = coordinator
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        return self._describe(request)
+
+    async def _describe(self, request: ApiRequest) -> FinalAnswer:
+        body: DescribeGroupsRequest = request.body
+        allowed = allowed_names(
+            self._authorizer, request.context, AclOperation.DESCRIBE, ResourceType.GROUP, body.groups
+        )
+        asked = DescribeGroupsRequest(groups=[group for group in body.groups if group in allowed])
+        described = self._coordinator.describe_groups(asked, client_context(request))
+        answer: DescribeGroupsResponse = await described if inspect.isawaitable(described) else described
+        if body.include_authorized_operations:
+            for group in answer.groups:
+                group.authorized_operations = operations_bit_field(
+                    self._authorizer, request.context, ResourceType.GROUP, group.group_id
+                )
+        answer.groups += [
+            DescribeGroupsResponse.DescribedGroup(group_id=group, error_code=Error.GROUP_AUTHORIZATION_FAILED)
+            for group in body.groups
+            if group not in allowed
+        ]
+        return answer
+
+
+class ListGroupsHandler:
+    def __init__(self, coordinator: GroupCoordinator, authorizer: Authorizer) -> None:
+        self._coordinator = coordinator
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        answer = self._coordinator.list_groups(request.body, client_context(request))
+        if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE):
+            names = [group.group_id for group in answer.groups]
+            allowed = allowed_names(self._authorizer, request.context, AclOperation.DESCRIBE, ResourceType.GROUP, names)
+            answer.groups = [group for group in answer.groups if group.group_id in allowed]
+        return answer
+
+
+class DeleteGroupsHandler:
+    def __init__(self, coordinator: GroupCoordinator, authorizer: Authorizer) -> None:
+        self._coordinator = coordinator
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        return self._delete(request)
+
+    async def _delete(self, request: ApiRequest) -> FinalAnswer:
+        body: DeleteGroupsRequest = request.body
+        allowed = allowed_names(
+            self._authorizer, request.context, AclOperation.DELETE, ResourceType.GROUP, body.groups_names
+        )
+        asked = DeleteGroupsRequest(groups_names=[group for group in body.groups_names if group in allowed])
+        deleted = self._coordinator.delete_groups(asked, client_context(request))
+        answer: DeleteGroupsResponse = await deleted if inspect.isawaitable(deleted) else deleted
+        answer.results += [
+            DeleteGroupsResponse.DeletableGroupResult(group_id=group, error_code=Error.GROUP_AUTHORIZATION_FAILED)
+            for group in body.groups_names
+            if group not in allowed
+        ]
+        return answer

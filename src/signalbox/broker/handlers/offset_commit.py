@@ -1,0 +1,126 @@
+"""OffsetCommit (8) and OffsetDelete (47): what a group remembers about topics. Versions 2-10 and 0.
+
+OffsetCommit needs READ on the group and on each topic; OffsetDelete DELETE on the group and READ on the topics.
+Topics that may not be read or do not exist are answered here, the others go to the coordinator; from version 10 on
+topics come by id and are named before they go.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.authorization import may, require_group
+from signalbox.broker.handlers.group_membership import client_context
+from signalbox.common.ids import ZERO_UUID
+from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from signalbox.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+
+_CommitTopic = OffsetCommitResponse.OffsetCommitResponseTopic
+_CommitPartition = OffsetCommitResponse.OffsetCommitResponsePartition
+_DeleteTopic = OffsetDeleteResponse.OffsetDeleteResponseTopic
+_DeletePartition = OffsetDeleteResponse.OffsetDeleteResponsePartition
+
+
+class OffsetCommitHandler:
+    def __init__(self, coordinator: GroupCoordinator, cache: MetadataCache, authorizer: Authorizer) -> None:
+        self._coordinator = coordinator
+        self._cache = cache
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        body: OffsetCommitRequest = request.body
+        require_group(self._authorizer, request.context, AclOperation.READ, body.group_id)
+        refused: list[_CommitTopic] = []
+        kept = []
+        for topic in body.topics:
+            error = self._name(request, topic)
+            known = self._cache.image.topics.get(topic.name)
+            strangers = [p for p in topic.partitions if known is None or p.partition_index not in known.partitions]
+            if error is Error.NONE and strangers:
+                error = Error.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                strangers = topic.partitions if error is not Error.NONE else []
+            if strangers:
+                refused.append(
+                    _CommitTopic(
+                        name=topic.name,
+                        topic_id=topic.topic_id,
+                        partitions=[
+                            _CommitPartition(partition_index=p.partition_index, error_code=error) for p in strangers
+                        ],
+                    )
+                )
+            topic.partitions = [p for p in topic.partitions if p not in strangers]
+            if topic.partitions:
+                kept.append(topic)
+        body.topics = kept
+        return self._commit(request, body, refused)
+
+    async def _commit(self, request: ApiRequest, body: OffsetCommitRequest, refused: list[_CommitTopic]) -> FinalAnswer:
+        committed = self._coordinator.offset_commit(body, client_context(request))
+        answer: OffsetCommitResponse = await committed if inspect.isawaitable(committed) else committed
+        for topic in refused:
+            same = next((t for t in answer.topics if (t.name, t.topic_id) == (topic.name, topic.topic_id)), None)
+            if same is None:
+                answer.topics.append(topic)
+            else:
+                same.partitions += topic.partitions
+        return answer
+
+    def _name(self, request: ApiRequest, topic: Any) -> Error:
+        """Fill in the name of a topic that came by id; the error that keeps it from being committed."""
+        if topic.topic_id != ZERO_UUID:
+            name = self._cache.image.topic_name(topic.topic_id)
+            if name is None:
+                return Error.UNKNOWN_TOPIC_ID
+            topic.name = name
+        if not may(self._authorizer, request.context, AclOperation.READ, topic.name):
+            return Error.TOPIC_AUTHORIZATION_FAILED
+        return Error.NONE
+
+
+class OffsetDeleteHandler:
+    def __init__(self, coordinator: GroupCoordinator, cache: MetadataCache, authorizer: Authorizer) -> None:
+        self._coordinator = coordinator
+        self._cache = cache
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        require_group(self._authorizer, request.context, AclOperation.DELETE, request.body.group_id)
+        return self._delete(request)
+
+    async def _delete(self, request: ApiRequest) -> FinalAnswer:
+        body: OffsetDeleteRequest = request.body
+        refused = []
+        kept = []
+        for topic in body.topics:
+            error = Error.NONE
+            if not may(self._authorizer, request.context, AclOperation.READ, topic.name):
+                error = Error.TOPIC_AUTHORIZATION_FAILED
+            elif topic.name not in self._cache.image.topics:
+                error = Error.UNKNOWN_TOPIC_OR_PARTITION
+            if error is Error.NONE:
+                kept.append(topic)
+                continue
+            refused.append(
+                _DeleteTopic(
+                    name=topic.name,
+                    partitions=[
+                        _DeletePartition(partition_index=p.partition_index, error_code=error) for p in topic.partitions
+                    ],
+                )
+            )
+        deleted = self._coordinator.offset_delete(
+            OffsetDeleteRequest(group_id=body.group_id, topics=kept), client_context(request)
+        )
+        answer: OffsetDeleteResponse = await deleted if inspect.isawaitable(deleted) else deleted
+        if answer.error_code == Error.NONE:
+            answer.topics += refused
+        return answer

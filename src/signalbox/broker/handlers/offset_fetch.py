@@ -1,0 +1,131 @@
+"""OffsetFetch (key 9): where a group is. Versions 1-10.
+
+Needs DESCRIBE on each group and on each topic: a topic that may not be described is answered here with
+TOPIC_AUTHORIZATION_FAILED, or left out when all topics were asked for. From version 8 on many groups are asked at
+once, from 10 on topics come and go by id (an id nobody knows is UNKNOWN_TOPIC_ID).
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.authorization import may, require_group
+from signalbox.broker.handlers.group_membership import client_context
+from signalbox.common.ids import ZERO_UUID
+from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+
+_Group = OffsetFetchResponse.OffsetFetchResponseGroup
+_GROUPS_FROM = 8
+
+
+class OffsetFetchHandler:
+    def __init__(self, coordinator: GroupCoordinator, cache: MetadataCache, authorizer: Authorizer) -> None:
+        self._coordinator = coordinator
+        self._cache = cache
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        return self._fetch(request)
+
+    async def _fetch(self, request: ApiRequest) -> FinalAnswer:
+        body: OffsetFetchRequest = request.body
+        if request.header.api_version < _GROUPS_FROM:
+            return await self._single(request, body)
+        refused: list[_Group] = []
+        allowed = []
+        for group in body.groups:
+            try:
+                require_group(self._authorizer, request.context, AclOperation.DESCRIBE, group.group_id)
+            except KafkaError as error:
+                refused.append(_Group(group_id=group.group_id, error_code=error.error))
+            else:
+                allowed.append(group)
+        kept_back = {group.group_id: self._keep_back(request, group, _Group) for group in allowed}
+        body.groups = allowed
+        answer = await self._ask(request, body)
+        for found in answer.groups:
+            self._show(request, found)
+            found.topics += kept_back.get(found.group_id, [])
+        answer.groups += refused
+        return answer
+
+    async def _single(self, request: ApiRequest, body: OffsetFetchRequest) -> FinalAnswer:
+        require_group(self._authorizer, request.context, AclOperation.DESCRIBE, body.group_id)
+        kept_back = self._keep_back(request, body, OffsetFetchResponse)
+        answer = await self._ask(request, body)
+        self._show(request, answer)
+        answer.topics += kept_back
+        return answer
+
+    async def _ask(self, request: ApiRequest, body: OffsetFetchRequest) -> OffsetFetchResponse:
+        fetched = self._coordinator.offset_fetch(body, client_context(request))
+        answer: OffsetFetchResponse = await fetched if inspect.isawaitable(fetched) else fetched
+        return answer
+
+    def _keep_back(self, request: ApiRequest, asked: Any, shapes: type[Any]) -> list[Any]:
+        """Name topics that came by id; take out those that may not be seen and give their answers."""
+        if asked.topics is None:
+            return []
+        kept: list[Any] = []
+        refused: list[Any] = []
+        for topic in asked.topics:
+            error = self._error(request, topic)
+            if error is Error.NONE:
+                kept.append(topic)
+            else:
+                refused.append(_refused_topic(topic, error, shapes))
+        asked.topics = kept
+        return refused
+
+    def _error(self, request: ApiRequest, topic: Any) -> Error:
+        topic_id = getattr(topic, "topic_id", ZERO_UUID)
+        if topic_id != ZERO_UUID:
+            name = self._cache.image.topic_name(topic_id)
+            if name is None:
+                return Error.UNKNOWN_TOPIC_ID
+            topic.name = name
+        allowed = may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name)
+        return Error.NONE if allowed else Error.TOPIC_AUTHORIZATION_FAILED
+
+    def _show(self, request: ApiRequest, answer: Any) -> None:
+        """Leave out what may not be seen (all topics were asked for) and give topics their ids."""
+        answer.topics = [
+            topic
+            for topic in answer.topics
+            if may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name)
+        ]
+        for topic in answer.topics:
+            if getattr(topic, "topic_id", None) == ZERO_UUID:
+                topic.topic_id = self._cache.image.topic_id(topic.name)
+
+
+def _refused_topic(topic: Any, error: Error, shapes: type[Any]) -> Any:
+    if shapes is _Group:
+        topics, partitions = (
+            OffsetFetchResponse.OffsetFetchResponseTopics,
+            OffsetFetchResponse.OffsetFetchResponsePartitions,
+        )
+        return topics(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            partitions=[
+                partitions(partition_index=index, committed_offset=-1, error_code=error)
+                for index in topic.partition_indexes
+            ],
+        )
+    return OffsetFetchResponse.OffsetFetchResponseTopic(
+        name=topic.name,
+        partitions=[
+            OffsetFetchResponse.OffsetFetchResponsePartition(
+                partition_index=index, committed_offset=-1, error_code=error
+            )
+            for index in topic.partition_indexes
+        ],
+    )

@@ -1,0 +1,65 @@
+"""What an append and a read give back."""
+
+from __future__ import annotations
+
+from signalbox.common.file_slice import FileSlice
+
+
+class LogAppendInfo:
+    """Where batches went. Offsets are assigned at once; the bytes are in the file after `flush_appends`.
+
+    `duplicate`: the batch had been appended before; the offsets are those of the first time (KIP-98).
+    `log_append_time_ms` is -1 where producers' clocks count.
+    """
+
+    __slots__ = (
+        "duplicate",
+        "first_offset",
+        "last_offset",
+        "log_append_time_ms",
+        "log_start_offset",
+        "size_bytes",
+    )
+
+    def __init__(
+        self,
+        first_offset: int,
+        last_offset: int,
+        size_bytes: int,
+        log_start_offset: int,
+        log_append_time_ms: int = -1,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.size_bytes = size_bytes
+        self.log_start_offset = log_start_offset
+        self.log_append_time_ms = log_append_time_ms
+        self.duplicate = False
+
+    def repeats(self, first_offset: int, last_offset: int) -> None:
+        """The batch is in the log already, at these offsets."""
+        self.first_offset, self.last_offset, self.duplicate = first_offset, last_offset, True
+
+    def __repr__(self) -> str:
+        again = ", duplicate" if self.duplicate else ""
+        return f"LogAppendInfo({self.first_offset}..{self.last_offset}, {self.size_bytes} bytes{again})"
+
+
+class LogSlice:
+    """Batches from a log: `records` is a stretch of one segment file or b"" when there is nothing to give.
+
+    `first_offset` is the base offset of its first batch, which may lie before the offset asked for; -1 when
+    empty. The last batch may be cut off by the byte limit, as in Kafka.
+    """
+
+    __slots__ = ("first_offset", "records")
+
+    def __init__(self, records: FileSlice | bytes, first_offset: int) -> None:
+        self.records = records
+        self.first_offset = first_offset
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+EMPTY_SLICE = LogSlice(b"", -1)

@@ -1,0 +1,56 @@
+"""Where work goes that may wait for the disk longer than the event loop may: fsync, removal of files.
+
+A port with two ways to fill it: inline (tests, tools, shutdown) or one thread, so that jobs keep their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
+
+Work = Callable[[], None]
+Done = Callable[[BaseException | None], None]
+
+
+class Background(Protocol):
+    def run(self, work: Work, done: Done) -> None:
+        """Does `work`, then calls `done` on the loop's thread with what it raised, or None."""
+        ...
+
+    def close(self) -> None:
+        """Returns when everything handed over is done."""
+        ...
+
+
+class InlineBackground:
+    """Does the work at once."""
+
+    def run(self, work: Work, done: Done) -> None:
+        error: BaseException | None = None
+        try:
+            work()
+        except OSError as raised:
+            error = raised
+        done(error)
+
+    def close(self) -> None:
+        """Nothing is ever pending."""
+
+
+class ThreadBackground:
+    """One thread, started when there is something to do. `call_soon` brings `done` back to the loop's thread."""
+
+    def __init__(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
+        self._call_soon = call_soon
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="signalbox-disk")
+
+    def run(self, work: Work, done: Done) -> None:
+        def finish(future: Future[None]) -> None:
+            error = future.exception()
+            self._call_soon(lambda: done(error))
+
+        self._executor.submit(work).add_done_callback(finish)
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=True)

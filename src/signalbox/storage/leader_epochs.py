@@ -1,0 +1,106 @@
+"""Leader epochs of a log: at which offset each leader's reign began (KIP-101, KIP-279).
+
+Kept in `leader-epoch-checkpoint`, replaced at every change. A follower compares its own with its leader's in order
+to find where their logs part; truncation forgets what lies behind the cut.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from signalbox.storage.checkpoint_file import CheckpointFault, read_lines, write_lines
+from signalbox.storage.file_system import FileSystem
+
+UNDEFINED_EPOCH = -1
+UNDEFINED_OFFSET = -1
+
+
+class LeaderEpochs:
+    """Epochs and start offsets, both ascending."""
+
+    __slots__ = ("_file_system", "_path", "epochs", "start_offsets")
+
+    def __init__(self, path: str, file_system: FileSystem) -> None:
+        self._path = path
+        self._file_system = file_system
+        self.epochs: list[int] = []
+        self.start_offsets: list[int] = []
+
+    @property
+    def latest(self) -> int:
+        """The last known epoch, -1 when there is none."""
+        return self.epochs[-1] if self.epochs else UNDEFINED_EPOCH
+
+    def load(self) -> None:
+        """Reads the file; a broken one counts as absent, since the batches carry their epochs too."""
+        try:
+            entries = sorted((int(epoch), int(offset)) for epoch, offset in read_lines(self._path, 2))
+        except (CheckpointFault, ValueError):
+            entries = []
+        self.epochs = [epoch for epoch, _ in entries]
+        self.start_offsets = [offset for _, offset in entries]
+
+    def assign(self, epoch: int, start_offset: int) -> bool:
+        """Notes that `epoch` begins at `start_offset`; False when that is no news. Saved by the caller.
+
+        Entries that contradict it (later epochs, or epochs that begin at or after the offset) are dropped:
+        what a leader says about its reign replaces what was known.
+        """
+        if epoch < 0 or epoch == self.latest:
+            return False
+        while self.epochs and (self.epochs[-1] >= epoch or self.start_offsets[-1] >= start_offset):
+            self.epochs.pop()
+            self.start_offsets.pop()
+        self.epochs.append(epoch)
+        self.start_offsets.append(start_offset)
+        return True
+
+    def assign_if_later(self, epoch: int, start_offset: int) -> None:
+        """Notes an epoch met while reading the log; earlier ones are known already."""
+        if epoch > self.latest:
+            self.assign(epoch, start_offset)
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
+        """(the largest known epoch not above `epoch`, where it ends); (-1, -1) when nothing is known of it."""
+        if epoch == UNDEFINED_EPOCH or not self.epochs:
+            return UNDEFINED_EPOCH, UNDEFINED_OFFSET
+        if epoch == self.epochs[-1]:
+            return epoch, log_end_offset
+        slot = bisect_right(self.epochs, epoch)
+        if slot == len(self.epochs):
+            return UNDEFINED_EPOCH, UNDEFINED_OFFSET
+        if slot == 0:
+            return epoch, self.start_offsets[0]
+        return self.epochs[slot - 1], self.start_offsets[slot]
+
+    def epoch_of(self, offset: int) -> int:
+        """The epoch in which `offset` was written, -1 when unknown."""
+        slot = bisect_right(self.start_offsets, offset) - 1
+        return self.epochs[slot] if slot >= 0 else UNDEFINED_EPOCH
+
+    def truncate_from_end(self, end_offset: int) -> bool:
+        """Drops epochs that begin at or after `end_offset`; True when some did."""
+        before = len(self.epochs)
+        while self.start_offsets and self.start_offsets[-1] >= end_offset:
+            self.epochs.pop()
+            self.start_offsets.pop()
+        return len(self.epochs) != before
+
+    def truncate_from_start(self, start_offset: int) -> bool:
+        """Drops epochs that end before `start_offset`; the one it falls into now begins there."""
+        slot = bisect_right(self.start_offsets, start_offset) - 1
+        if slot < 0 or (slot == 0 and self.start_offsets[0] == start_offset):
+            return False
+        del self.epochs[:slot]
+        del self.start_offsets[:slot]
+        self.start_offsets[0] = start_offset
+        return True
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self.epochs, self.start_offsets = [], []
+
+    def save(self) -> None:
+        """Replaces the file."""
+        lines = (f"{epoch} {offset}" for epoch, offset in zip(self.epochs, self.start_offsets, strict=True))
+        write_lines(self._file_system, self._path, lines)

@@ -1,0 +1,231 @@
+"""One partition's log: append, read, truncate. Everything that replication and the handlers know of storage.
+
+Appends come in two steps. `append_*` validates, assigns offsets and queues; `flush_appends` (of the log, or of the
+`LogManager` for all logs once per turn of the loop) hands the bytes to the operating system and tells those who
+wait. Between the two, `next_offset` already counts a batch and `log_end_offset` does not; reads only ever see
+written bytes.
+
+An I/O error takes the log directory offline: every call raises KafkaError KAFKA_STORAGE_ERROR from then on.
+"""
+
+from __future__ import annotations
+
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.storage.append_info import EMPTY_SLICE, LogSlice
+from signalbox.storage.append_queue import AppendQueue
+from signalbox.storage.log_body import LogBody
+from signalbox.storage.log_config import LogConfig
+from signalbox.storage.log_retention import deletable_segments
+from signalbox.storage.timestamp_search import TimestampedOffset, find_by_timestamp, find_max_timestamp
+
+HIGH_WATERMARK = -1  # DeleteRecords' offset for "everything that is replicated"
+
+
+class Log(AppendQueue):
+    """`high_watermark` is set by replication; `topic_id` is 16 bytes, zeros while it is not known."""
+
+    __slots__ = ("_flushed_ms", "high_watermark", "topic_id", "topic_partition")
+
+    def __init__(self, topic_partition: TopicPartition, topic_id: bytes, body: LogBody, next_offset: int) -> None:
+        super().__init__(body, next_offset)
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.high_watermark = body.log_start_offset
+        self._flushed_ms = 0
+
+    # -- what it is ---------------------------------------------------------------------------------------------
+
+    @property
+    def body(self) -> LogBody:
+        """The files behind it: for the manager and for tests."""
+        return self._body
+
+    @property
+    def config(self) -> LogConfig:
+        return self._body.config
+
+    @property
+    def online(self) -> bool:
+        return self._directory.online
+
+    @property
+    def log_start_offset(self) -> int:
+        return self._body.log_start_offset
+
+    @property
+    def last_leader_epoch(self) -> int:
+        """The latest leader epoch known here, -1 when there is none."""
+        return self._body.epochs.latest
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Where read_committed ends: at the high watermark, or before it where a transaction is still open."""
+        first = self._body.producers.first_open_transaction()
+        return self.high_watermark if first is None else min(first, self.high_watermark)
+
+    @property
+    def size_bytes(self) -> int:
+        return self._body.segments.size_bytes()
+
+    def update_config(self, config: LogConfig) -> None:
+        """Obeys `config` from the next batch on."""
+        self._body.apply_config(config)
+        self._obey(config)
+
+    # -- read ---------------------------------------------------------------------------------------------------
+
+    def read(self, offset: int, max_bytes: int, max_offset: int | None = None, min_one_batch: bool = True) -> LogSlice:
+        """Batches from the one that holds `offset` on, all before `max_offset`, out of one segment.
+
+        At most `max_bytes`, but at least one whole batch with `min_one_batch`; without it nothing rather than a
+        part of the first batch. KafkaError OFFSET_OUT_OF_RANGE outside of log start..log end.
+        """
+        body = self._body
+        end_offset = self.log_end_offset
+        if self._directory.offline_reason is not None:
+            self._directory.refuse_offline()
+        if offset < body.log_start_offset or offset > end_offset:
+            raise KafkaError(
+                Error.OFFSET_OUT_OF_RANGE,
+                f"offset {offset} of {self.topic_partition}, which has {body.log_start_offset}..{end_offset}",
+            )
+        limit = end_offset if max_offset is None or max_offset > end_offset else max_offset
+        if offset >= limit:
+            return EMPTY_SLICE
+        try:
+            return self._slice(offset, limit, max_bytes, min_one_batch)
+        except OSError as error:
+            raise self._directory.fail(error, f"reading {body.folder}") from error
+
+    def _slice(self, offset: int, limit: int, max_bytes: int, min_one_batch: bool) -> LogSlice:
+        segments = self._body.segments
+        active = segments.active
+        slot = len(segments) - 1 if offset >= active.base_offset else segments.slot_of(offset)
+        while slot < len(segments):
+            segment = segments[slot]
+            found = segment.locate(offset)
+            if found is not None:
+                break
+            slot += 1  # the offsets between were compacted away
+        else:
+            return EMPTY_SLICE
+        position, size, base_offset = found
+        end = segment.written
+        if limit < self.log_end_offset and limit < segments.end_of(slot, self.log_end_offset):
+            bound = segment.locate(limit)
+            end = bound[0] if bound is not None else end
+        available = end - position
+        if available > max_bytes:
+            available = max_bytes if max_bytes >= size else (size if min_one_batch else 0)
+        if available <= 0:
+            return EMPTY_SLICE
+        return LogSlice(segment.slice(position, available), base_offset)
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampedOffset | None:
+        """(timestamp, offset, leader epoch) of the first record that is not older than `timestamp`."""
+        with self._directory.guard(f"searching {self._body.folder}"):
+            return find_by_timestamp(self._body, timestamp)
+
+    def offset_of_max_timestamp(self) -> TimestampedOffset | None:
+        """(timestamp, offset, leader epoch) of the first record with the largest timestamp (ListOffsets -3)."""
+        with self._directory.guard(f"searching {self._body.folder}"):
+            return find_max_timestamp(self._body)
+
+    def epoch_of(self, offset: int) -> int:
+        """The leader epoch in which `offset` was written, -1 when unknown."""
+        return self._body.epochs.epoch_of(offset)
+
+    def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
+        """(largest epoch known that is not above `leader_epoch`, its end offset); (-1, -1) when none is."""
+        return self._body.epochs.end_offset_for(leader_epoch, self.log_end_offset)
+
+    # -- change -------------------------------------------------------------------------------------------------
+
+    def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:
+        """A leader's reign begins at `start_offset`."""
+        with self._directory.guard(f"writing leader epochs of {self._body.folder}"):
+            self._body.assign_epoch_start(leader_epoch, start_offset)
+
+    def truncate_to(self, offset: int) -> bool:
+        """Ends the log at `offset` (or before the batch that holds it); False when it ends there already."""
+        self.complete_group()
+        if offset >= self.log_end_offset:
+            return False
+        with self._directory.guard(f"truncating {self._body.folder}"):
+            if offset < self._body.segments[0].base_offset:
+                self._body.restart_at(offset)
+            else:
+                offset = self._body.truncate_to(offset)
+        self._end_at(offset)
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Deletes everything; the log goes on at `offset`."""
+        self.complete_group()
+        with self._directory.guard(f"restarting {self._body.folder}"):
+            self._body.restart_at(offset)
+        self._end_at(offset)
+        self.high_watermark = offset
+
+    def _end_at(self, offset: int) -> None:
+        self.log_end_offset = self.next_offset = offset
+        self.high_watermark = max(min(self.high_watermark, offset), self._body.log_start_offset)
+
+    def delete_records_before(self, offset: int) -> int:
+        """Moves the log start to `offset` (-1: the high watermark); gives the new log start.
+
+        Segments that lie wholly before it are deleted. KafkaError OFFSET_OUT_OF_RANGE above the high watermark.
+        """
+        target = self.high_watermark if offset == HIGH_WATERMARK else offset
+        if not 0 <= target <= self.high_watermark:
+            raise KafkaError(
+                Error.OFFSET_OUT_OF_RANGE, f"offset {offset} is not within 0..{self.high_watermark} (high watermark)"
+            )
+        if target > self._body.log_start_offset:
+            with self._directory.guard(f"deleting records of {self._body.folder}"):
+                self._body.start_at(target)
+        return self._body.log_start_offset
+
+    def run_retention(self, now_ms: int) -> int:
+        """Deletes segments that are too old, too many, or before the log start; how many."""
+        self.complete_group()
+        with self._directory.guard(f"retention of {self._body.folder}"):
+            count = deletable_segments(self._body, self.high_watermark, self.log_end_offset, now_ms)
+            if count == len(self._body.segments):
+                self._body.roll(self.log_end_offset)
+            if count:
+                self._body.drop_oldest(count)
+        self.high_watermark = max(self.high_watermark, self._body.log_start_offset)
+        return count
+
+    def expire_producers(self, now_ms: int, expiration_ms: int) -> int:
+        """Forgets producers that were silent for `expiration_ms`; how many."""
+        return self._body.producers.expire(now_ms, expiration_ms)
+
+    def roll(self) -> None:
+        """Closes the active segment and begins a new one, unless it is empty."""
+        self.complete_group()
+        with self._directory.guard(f"rolling {self._body.folder}"):
+            if self._body.segments.active.size > 0:
+                self._body.roll(self.log_end_offset)
+
+    def flush(self) -> None:
+        """Writes what is queued and makes the log durable up to its end (fsync)."""
+        self.flush_appends()
+        with self._directory.guard(f"syncing {self._body.folder}"):
+            self._body.sync(self.log_end_offset)
+
+    def flush_if_due(self, now_ms: int) -> None:
+        """`flush` when something is not durable for `flush.ms` already."""
+        if self._body.recovery_point >= self.log_end_offset:
+            self._flushed_ms = now_ms
+        elif now_ms - self._flushed_ms >= self._body.config.flush_ms:
+            self.flush()
+            self._flushed_ms = now_ms
+
+    def close(self) -> None:
+        """Makes everything durable, with a snapshot at the end, so that the next start replays nothing."""
+        self.flush()
+        with self._directory.guard(f"closing {self._body.folder}"):
+            self._body.close(self.log_end_offset)

@@ -1,0 +1,198 @@
+"""A log's files and what is known of them: segments, leader epochs, producers. No queue, no reader's view.
+
+Offsets given to these methods are ends: "next offset", the one after the last record. Every method may raise
+OSError; `Log` turns that into an offline directory.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterable
+
+from signalbox.storage.file_names import SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX, offset_name, offsets_in
+from signalbox.storage.leader_epochs import LeaderEpochs
+from signalbox.storage.log_config import LogConfig
+from signalbox.storage.log_directory import LogDirectory
+from signalbox.storage.producer_replay import replay_producers
+from signalbox.storage.producer_snapshot import save_snapshot
+from signalbox.storage.producer_state import ProducerStates
+from signalbox.storage.segment import MAX_RELATIVE_OFFSET, Segment
+from signalbox.storage.segment_list import SegmentList
+from signalbox.storage.time_index import ENTRY_SIZE_BYTES as TIME_ENTRY_SIZE_BYTES
+
+
+class LogBody:
+    """Filled by the loader, changed by `Log`."""
+
+    __slots__ = (
+        "_index_entries",
+        "_last_offset_allowed",
+        "_segment_bytes",
+        "config",
+        "directory",
+        "epochs",
+        "folder",
+        "log_start_offset",
+        "producers",
+        "recovery_point",
+        "roll_ms",
+        "segments",
+    )
+
+    def __init__(
+        self, folder: str, directory: LogDirectory, config: LogConfig, segments: SegmentList, epochs: LeaderEpochs
+    ) -> None:
+        self.folder = folder
+        self.directory = directory
+        self.config = config
+        self.segments = segments
+        self.epochs = epochs
+        self.producers = ProducerStates()
+        self.log_start_offset = segments[0].base_offset
+        self.recovery_point = self.log_start_offset
+        self.apply_config(config)
+
+    def apply_config(self, config: LogConfig) -> None:
+        """Obeys `config` from the next batch on."""
+        self.config = config
+        jitter = min(config.segment_jitter_ms, config.segment_ms)
+        # Spread by the folder's name: the same after a restart, different between partitions.
+        self.roll_ms = config.segment_ms - (zlib.crc32(self.folder.encode()) % jitter if jitter else 0)
+        self._segment_bytes = config.segment_bytes
+        self._index_entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES
+        self._know_active()
+
+    def _know_active(self) -> None:
+        active = self.segments.active
+        active.index_interval_bytes = self.config.index_interval_bytes
+        self._last_offset_allowed = active.base_offset + MAX_RELATIVE_OFFSET
+
+    def is_full_for(self, size: int, last_offset: int, max_timestamp: int) -> bool:
+        """Whether a batch does not fit into the active segment (never mind whether that one is empty)."""
+        active = self.segments.active
+        return (
+            active.size + size > self._segment_bytes
+            or max_timestamp - active.first_timestamp > self.roll_ms
+            or last_offset > self._last_offset_allowed
+            or len(active.index) >= self._index_entries
+        )
+
+    def roll(self, next_offset: int) -> None:
+        """Closes the active segment and begins a new one at `next_offset`; the old one is synced in background."""
+        old = self.segments.active
+        old.save_indexes(final=True)
+        self.take_snapshot(next_offset)
+        self.segments.add(self.new_segment(next_offset))
+        self._know_active()
+        file = old.file()
+        self.directory.disk.open_files.touch(old)
+
+        def synced(error: BaseException | None) -> None:
+            if isinstance(error, OSError):
+                self.directory.fail(error, f"syncing {file}")
+            else:
+                self.recovery_point = max(self.recovery_point, next_offset)
+
+        self.directory.background.run(lambda: self.directory.disk.file_system.fsync(file.fd), synced)
+
+    def new_segment(self, base_offset: int) -> Segment:
+        """An empty segment with its file."""
+        segment = Segment(self.folder, base_offset, self.directory.disk, self.config.index_interval_bytes)
+        segment.activate()
+        return segment
+
+    def take_snapshot(self, offset: int) -> None:
+        """Saves the producer state as of `offset`."""
+        path = os.path.join(self.folder, offset_name(offset, SNAPSHOT_SUFFIX))
+        save_snapshot(self.directory.disk.file_system, path, self.producers)
+
+    def drop_oldest(self, count: int) -> None:
+        """Deletes the oldest `count` segments."""
+        if count == 0:
+            return
+        self.retire(self.segments.take_first(count))
+        self.log_start_offset = max(self.log_start_offset, self.segments[0].base_offset)
+        self.forget_epochs_before(self.log_start_offset)
+
+    def start_at(self, offset: int) -> None:
+        """Moves the log start up to `offset` and deletes the segments that lie wholly before it."""
+        self.log_start_offset = offset
+        self.drop_oldest(self.segments.slot_of(offset))
+        self.forget_epochs_before(offset)
+
+    def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:
+        """A leader's reign begins at `start_offset`."""
+        if self.epochs.assign(leader_epoch, start_offset):
+            self.epochs.save()
+
+    def forget_epochs_before(self, offset: int) -> None:
+        """The log now begins at `offset`."""
+        if self.epochs.truncate_from_start(offset):
+            self.epochs.save()
+
+    def truncate_to(self, offset: int) -> int:
+        """Ends the log at `offset`, or at the beginning of the batch that holds it; gives the new end."""
+        self.retire(self.segments.take_after(self.segments.slot_of(offset)))
+        active = self.segments.active
+        active.activate()
+        self._know_active()
+        found = active.locate(offset)
+        if found is not None:
+            position, _, base_offset = found
+            offset = min(offset, base_offset)
+            active.cut(position, offset)
+        if self.epochs.truncate_from_end(offset):
+            self.epochs.save()
+        self.recovery_point = min(self.recovery_point, offset)
+        self.drop_snapshots_after(offset)
+        self.producers = replay_producers(self.directory.disk.file_system, self.folder, self.segments, offset)
+        return offset
+
+    def restart_at(self, offset: int) -> None:
+        """Deletes everything; the log goes on, empty, at `offset`."""
+        self.retire(list(self.segments))
+        self.segments.replace_all(self.new_segment(offset))
+        self._know_active()
+        self.epochs.clear()
+        self.epochs.save()
+        self.producers = ProducerStates()
+        self.drop_snapshots_after(-1)
+        self.log_start_offset = self.recovery_point = offset
+
+    def retire(self, segments: Iterable[Segment]) -> None:
+        """Takes the files of `segments` out of the log; they are removed later."""
+        for segment in segments:
+            segment.release()
+            self.directory.disk.open_files.forget(segment)
+            paths = [segment.path(suffix) for suffix in (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)]
+            self.directory.removals.retire(paths, self.config.file_delete_delay_ms)
+
+    def drop_snapshots_after(self, end_offset: int) -> None:
+        """Removes the snapshots beyond `end_offset`."""
+        for offset in offsets_in(self.folder, SNAPSHOT_SUFFIX):
+            if offset > end_offset:
+                self.directory.disk.file_system.remove(os.path.join(self.folder, offset_name(offset, SNAPSHOT_SUFFIX)))
+
+    def sync(self, end_offset: int) -> None:
+        """Makes everything before `end_offset` durable, with the indexes and epochs saved."""
+        for slot in range(self.segments.slot_of(self.recovery_point), len(self.segments)):
+            self.segments[slot].fsync()
+        self.segments.active.save_indexes()
+        self.recovery_point = max(self.recovery_point, end_offset)
+
+    def close(self, end_offset: int) -> None:
+        """Saves what a quick start needs."""
+        self.segments.active.save_indexes(final=True)
+        self.take_snapshot(end_offset)
+        self.let_go()
+
+    def starts_inside_segment(self) -> bool:
+        """Whether the log start is not simply the first segment's base offset, so that it must be saved."""
+        return self.log_start_offset > self.segments[0].base_offset
+
+    def let_go(self) -> None:
+        """Closes all files; they are opened again if somebody reads."""
+        for segment in self.segments:
+            segment.release()
+            self.directory.disk.open_files.forget(segment)

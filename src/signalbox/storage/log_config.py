@@ -1,0 +1,82 @@
+"""What a log obeys: the topic configs that concern storage, typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from signalbox.common.topic_config import TOPIC_CONFIG
+
+_FIELDS = {
+    "cleanup_policy": "cleanup.policy",
+    "compression_type": "compression.type",
+    "file_delete_delay_ms": "file.delete.delay.ms",
+    "flush_messages": "flush.messages",
+    "flush_ms": "flush.ms",
+    "index_interval_bytes": "index.interval.bytes",
+    "max_message_bytes": "max.message.bytes",
+    "message_timestamp_after_max_ms": "message.timestamp.after.max.ms",
+    "message_timestamp_before_max_ms": "message.timestamp.before.max.ms",
+    "message_timestamp_type": "message.timestamp.type",
+    "retention_bytes": "retention.bytes",
+    "retention_ms": "retention.ms",
+    "segment_bytes": "segment.bytes",
+    "segment_index_bytes": "segment.index.bytes",
+    "segment_jitter_ms": "segment.jitter.ms",
+    "segment_ms": "segment.ms",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogConfig:
+    """Immutable: a changed topic gets a new one. -1 means no limit for both retentions."""
+
+    cleanup_policy: tuple[str, ...] = ("delete",)
+    compression_type: str = "producer"
+    file_delete_delay_ms: int = 60_000
+    flush_messages: int = 2**63 - 1
+    flush_ms: int = 2**63 - 1
+    index_interval_bytes: int = 4096
+    max_message_bytes: int = 1_048_588
+    message_timestamp_after_max_ms: int = 3_600_000
+    message_timestamp_before_max_ms: int = 2**63 - 1
+    message_timestamp_type: str = "CreateTime"
+    retention_bytes: int = -1
+    retention_ms: int = 604_800_000
+    segment_bytes: int = 1_073_741_824
+    segment_index_bytes: int = 10_485_760
+    segment_jitter_ms: int = 0
+    segment_ms: int = 604_800_000
+
+    @property
+    def deletes(self) -> bool:
+        """Whether old segments are deleted by retention."""
+        return "delete" in self.cleanup_policy
+
+    @property
+    def log_append_time(self) -> bool:
+        """Whether the broker's clock stamps the batches."""
+        return self.message_timestamp_type == "LogAppendTime"
+
+    @classmethod
+    def from_topic_config(
+        cls, values: Mapping[str, str], broker_defaults: Mapping[str, Any] | None = None
+    ) -> LogConfig:
+        """From a topic's own configs (text) over the broker's values (typed, by the rows' `synonym` keys).
+
+        ValueError names the first config that cannot be read; the controller has refused those before.
+        """
+        typed: dict[str, Any] = {}
+        for field, name in _FIELDS.items():
+            row = TOPIC_CONFIG[name]
+            value: Any = row.default
+            if name in values:
+                try:
+                    value = row.parse(values[name])
+                except ValueError as error:
+                    raise ValueError(f"topic config {name}: {error}") from error
+            elif broker_defaults and row.synonym and broker_defaults.get(row.synonym) is not None:
+                value = broker_defaults[row.synonym]
+            typed[field] = tuple(value) if isinstance(value, list) else value
+        return cls(**typed)

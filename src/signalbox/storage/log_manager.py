@@ -1,0 +1,249 @@
+"""All partition logs of a broker, over one or more log directories. The door to this room.
+
+`start` opens what is there, `flush_appends` runs once per turn of the loop, `close` leaves the clean-shutdown
+marker. A directory that fails goes offline alone; the broker goes on with the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+
+from signalbox.common.clock import Clock
+from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.storage.background import Background, InlineBackground
+from signalbox.storage.clean_shutdown import take_marker, write_marker
+from signalbox.storage.file_names import (
+    DELETED_FOLDER_SUFFIX,
+    HIGH_WATERMARK_FILE,
+    LOG_START_OFFSET_FILE,
+    RECOVERY_POINT_FILE,
+    deleted_folder_name,
+    partition_of,
+)
+from signalbox.storage.file_system import FileSystem
+from signalbox.storage.log import Log
+from signalbox.storage.log_config import LogConfig
+from signalbox.storage.log_directory import LogDirectory
+from signalbox.storage.log_loader import LastRun, create_body, load_body
+from signalbox.storage.meta_properties import (
+    MetaProperties,
+    check_owner,
+    read_meta_properties,
+    write_meta_properties,
+)
+from signalbox.storage.open_files import OpenFiles
+from signalbox.storage.partition_metadata import read_topic_id, write_topic_id
+from signalbox.storage.segment import Disk
+
+ConfigOf = Callable[[str], LogConfig]
+
+
+class LogManager:
+    """`on_offline` is told once for every log directory that fails."""
+
+    def __init__(
+        self,
+        log_dirs: Sequence[str],
+        file_system: FileSystem,
+        clock: Clock,
+        background: Background | None = None,
+        on_offline: Callable[[LogDirectory], None] = lambda directory: None,
+    ) -> None:
+        self._clock = clock
+        self._background = background or InlineBackground()
+        disk = Disk(file_system, OpenFiles())
+        self.directories = [
+            LogDirectory(path, disk, self._background, clock, on_offline) for path in map(os.path.abspath, log_dirs)
+        ]
+        self._logs: dict[TopicPartition, Log] = {}
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    def start(self, cluster_id: str, node_id: int, config_of: ConfigOf | None = None) -> None:
+        """Opens every log there is; `config_of` gives the config of a topic.
+
+        LogDirectoryLocked or MetaPropertiesFault when a directory is somebody else's; KafkaError
+        KAFKA_STORAGE_ERROR when no directory can be used.
+        """
+        config_of = config_of or (lambda topic: LogConfig())
+        for directory in self.directories:
+            try:
+                self._open_directory(directory, cluster_id, node_id, config_of)
+            except OSError as error:
+                directory.fail(error, "opening it")
+            except KafkaError as error:
+                if error.error != Error.KAFKA_STORAGE_ERROR:
+                    raise
+        if not any(directory.online for directory in self.directories):
+            self.directories[0].refuse_offline()
+
+    def _open_directory(self, directory: LogDirectory, cluster_id: str, node_id: int, config_of: ConfigOf) -> None:
+        file_system = directory.disk.file_system
+        directory.lock()
+        meta = read_meta_properties(directory.path)
+        if meta is None or not meta.directory_id:
+            if meta is not None:
+                check_owner(directory.path, meta, cluster_id, node_id)
+            meta = MetaProperties(cluster_id, node_id, new_uuid())
+            write_meta_properties(file_system, directory.path, meta)
+        check_owner(directory.path, meta, cluster_id, node_id)
+        directory.directory_id = meta.directory_id
+        clean = take_marker(file_system, directory.path)
+        recovery_points = directory.read_checkpoint(RECOVERY_POINT_FILE)
+        start_offsets = directory.read_checkpoint(LOG_START_OFFSET_FILE)
+        high_watermarks = directory.read_checkpoint(HIGH_WATERMARK_FILE)
+        for name in sorted(os.listdir(directory.path)):
+            folder = os.path.join(directory.path, name)
+            if name.endswith(DELETED_FOLDER_SUFFIX):
+                directory.removals.add(folder, 0)
+                continue
+            topic_partition = partition_of(name)
+            if topic_partition is None or topic_partition in self._logs or not os.path.isdir(folder):
+                continue
+            last_run = LastRun(clean, recovery_points.get(topic_partition, 0), start_offsets.get(topic_partition, 0))
+            body, end_offset = load_body(folder, directory, config_of(topic_partition.topic), last_run)
+            log = Log(topic_partition, read_topic_id(folder), body, end_offset)
+            log.high_watermark = min(
+                max(high_watermarks.get(topic_partition, 0), log.log_start_offset), log.log_end_offset
+            )
+            self._logs[topic_partition] = log
+
+    def close(self, broker_epoch: int = -1) -> None:
+        """Makes everything durable and marks the shutdown as clean where that worked."""
+        self.flush_appends()
+        for directory in self.directories:
+            try:
+                for log in self._in(directory):
+                    log.close()
+                self._background.close()
+                self._checkpoint_directory(directory, sync=True)
+                if directory.online:
+                    write_marker(directory.disk.file_system, directory.path, broker_epoch)
+            except KafkaError:
+                continue  # the directory is offline: the next start recovers it
+            except OSError as error:
+                directory.fail(error, "closing it")
+            finally:
+                directory.unlock()
+
+    # -- logs ---------------------------------------------------------------------------------------------------
+
+    def get(self, topic_partition: TopicPartition) -> Log | None:
+        """The log of a partition, None when this broker has none."""
+        return self._logs.get(topic_partition)
+
+    def __iter__(self) -> Iterator[Log]:
+        return iter(list(self._logs.values()))
+
+    def __len__(self) -> int:
+        return len(self._logs)
+
+    def create(self, topic_partition: TopicPartition, topic_id: bytes, config: LogConfig, is_new: bool = True) -> Log:
+        """The log of a partition, made when there is none. KafkaError:
+
+        KAFKA_STORAGE_ERROR when no directory works, or when the log may lie in an offline one (not `is_new`);
+        INCONSISTENT_TOPIC_ID when the folder holds another topic of this name.
+        """
+        log = self._logs.get(topic_partition)
+        if log is None:
+            directory = self._directory_for_new(topic_partition, is_new)
+            folder = os.path.join(directory.path, str(topic_partition))
+            with directory.guard(f"creating {folder}"):
+                body = create_body(folder, directory, config)
+                if topic_id != ZERO_UUID:
+                    write_topic_id(directory.disk.file_system, folder, topic_id)
+            log = self._logs[topic_partition] = Log(topic_partition, topic_id, body, 0)
+        elif topic_id not in (log.topic_id, ZERO_UUID):
+            if log.topic_id != ZERO_UUID:
+                raise KafkaError(Error.INCONSISTENT_TOPIC_ID, f"{topic_partition} on disk belongs to another topic id")
+            with log.body.directory.guard(f"writing the topic id of {topic_partition}"):
+                write_topic_id(log.body.directory.disk.file_system, log.body.folder, topic_id)
+            log.topic_id = topic_id
+        return log
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        """Takes a log away: its folder is renamed at once and removed later. Unknown ones are fine."""
+        log = self._logs.pop(topic_partition, None)
+        if log is None:
+            return
+        directory = log.body.directory
+        with directory.guard(f"deleting {log.body.folder}"):
+            log.complete_group()
+            doomed = os.path.join(directory.path, deleted_folder_name(topic_partition))
+            directory.disk.file_system.rename(log.body.folder, doomed)
+            log.body.let_go()
+            directory.removals.add(doomed, log.config.file_delete_delay_ms)
+
+    def _directory_for_new(self, topic_partition: TopicPartition, is_new: bool) -> LogDirectory:
+        online = [directory for directory in self.directories if directory.online]
+        if not online or (len(online) < len(self.directories) and not is_new):
+            raise KafkaError(Error.KAFKA_STORAGE_ERROR, f"{topic_partition}: a log directory is offline")
+        if len(online) == 1:
+            return online[0]
+        used = {id(directory): 0 for directory in online}
+        for log in self._logs.values():
+            used[id(log.body.directory)] = used.get(id(log.body.directory), 0) + 1
+        return min(online, key=lambda directory: used[id(directory)])
+
+    def _in(self, directory: LogDirectory) -> list[Log]:
+        return [log for log in self._logs.values() if log.body.directory is directory]
+
+    # -- once per turn, and every so often ----------------------------------------------------------------------
+
+    def flush_appends(self) -> None:
+        """Writes what the logs have queued and tells those who wait. Never raises: failures are answers."""
+        for directory in self.directories:
+            while directory.awaiting_write:
+                waiting, directory.awaiting_write = directory.awaiting_write, []
+                for log in waiting:
+                    log.complete_group()
+
+    def checkpoint(self) -> None:
+        """Saves recovery points, log start offsets and high watermarks of all directories that are online."""
+        for directory in self.directories:
+            if directory.online:
+                self._checkpoint_directory(directory)
+
+    def checkpoint_high_watermarks(self) -> None:
+        """Saves the high watermarks alone."""
+        for directory in self.directories:
+            if directory.online:
+                offsets = {log.topic_partition: log.high_watermark for log in self._in(directory)}
+                directory.write_checkpoint(HIGH_WATERMARK_FILE, offsets)
+
+    def _checkpoint_directory(self, directory: LogDirectory, sync: bool = False) -> None:
+        logs = self._in(directory)
+        directory.write_checkpoint(
+            RECOVERY_POINT_FILE, {log.topic_partition: log.body.recovery_point for log in logs}, sync
+        )
+        directory.write_checkpoint(
+            LOG_START_OFFSET_FILE,
+            {log.topic_partition: log.log_start_offset for log in logs if log.body.starts_inside_segment()},
+            sync,
+        )
+        directory.write_checkpoint(HIGH_WATERMARK_FILE, {log.topic_partition: log.high_watermark for log in logs}, sync)
+
+    def run_retention(self) -> int:
+        """Deletes what the logs may do without, and files that are due; how many segments went."""
+        now_ms = self._clock.now_ms()
+        deleted = 0
+        for log in self:
+            if log.online:
+                deleted += log.run_retention(now_ms)
+        for directory in self.directories:
+            directory.removals.run_due(now_ms)
+        return deleted
+
+    def expire_producers(self, expiration_ms: int) -> int:
+        """Forgets idempotent producers that were silent for `expiration_ms`; how many."""
+        now_ms = self._clock.now_ms()
+        return sum(log.expire_producers(now_ms, expiration_ms) for log in self)
+
+    def flush_due(self) -> None:
+        """Syncs the logs whose `flush.ms` is over."""
+        now_ms = self._clock.now_ms()
+        for log in self:
+            if log.online:
+                log.flush_if_due(now_ms)

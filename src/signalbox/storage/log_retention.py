@@ -1,0 +1,30 @@
+"""Which segments a log may do without: by time, by size, and by its start offset (DeleteRecords).
+
+Only whole segments from the oldest on, only below the high watermark. The active one counts too when it is past
+its time; the log then rolls first.
+"""
+
+from __future__ import annotations
+
+from signalbox.storage.log_body import LogBody
+
+
+def deletable_segments(body: LogBody, high_watermark: int, log_end_offset: int, now_ms: int) -> int:
+    """How many of the oldest segments can go."""
+    segments = body.segments
+    config = body.config
+    surplus = segments.size_bytes() - config.retention_bytes if config.retention_bytes >= 0 else 0
+    count = 0
+    for slot, segment in enumerate(segments):
+        end_offset = segments.end_of(slot, log_end_offset)
+        if end_offset > high_watermark or segment.size == 0:
+            break
+        active = segment is segments.active
+        before_start = end_offset <= body.log_start_offset and not active
+        too_old = config.deletes and config.retention_ms >= 0 and now_ms - segment.max_timestamp > config.retention_ms
+        too_many = config.deletes and 0 < segment.written <= surplus and not active
+        if not (before_start or too_old or too_many):
+            break
+        surplus -= segment.written
+        count += 1
+    return count

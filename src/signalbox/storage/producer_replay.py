@@ -1,0 +1,53 @@
+"""Producer state from disk: the newest snapshot that is not beyond the end, then the batches behind it."""
+
+from __future__ import annotations
+
+import os
+
+from signalbox.protocol.records.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT, BatchHeader
+from signalbox.storage.file_names import SNAPSHOT_SUFFIX, offset_name, offsets_in
+from signalbox.storage.file_system import FileSystem
+from signalbox.storage.producer_snapshot import load_snapshot
+from signalbox.storage.producer_state import MAX_SEQUENCE, ProducerStates
+from signalbox.storage.segment_list import SegmentList
+from signalbox.storage.transaction_marker import read_coordinator_epoch
+
+
+def replay_producers(file_system: FileSystem, folder: str, segments: SegmentList, end_offset: int) -> ProducerStates:
+    """The producers of a log as of `end_offset`. Damaged snapshots are removed and older ones tried."""
+    states, start = ProducerStates(), segments[0].base_offset
+    for offset in reversed(offsets_in(folder, SNAPSHOT_SUFFIX)):
+        if offset > end_offset or offset < start:
+            continue
+        path = os.path.join(folder, offset_name(offset, SNAPSHOT_SUFFIX))
+        try:
+            states, start = load_snapshot(file_system, path, os.path.getsize(path)), offset
+            break
+        except ValueError:
+            file_system.remove(path)
+    if start < end_offset:
+        for slot in range(segments.slot_of(start), len(segments)):
+            segment = segments[slot]
+            found = segment.locate(start)
+            for batch in segment.headers(found[0]) if found else ():
+                if batch.producer_id >= 0:
+                    data = segment.read(batch.position, batch.size_bytes) if batch.is_control else b""
+                    note_batch(states, batch._replace(position=0), data)
+    return states
+
+
+def note_batch(states: ProducerStates, batch: BatchHeader, buffer: bytes | bytearray | memoryview) -> None:
+    """Takes a batch into the state unasked: it was admitted before. `buffer` is only read for a marker."""
+    if batch.attributes & CONTROL_BIT:
+        end = batch.position + batch.size_bytes
+        coordinator_epoch = read_coordinator_epoch(memoryview(buffer)[batch.position : end])
+        states.end_transaction(batch.producer_id, batch.producer_epoch, coordinator_epoch, batch.max_timestamp)
+        return
+    delta = batch.last_offset_delta
+    last_sequence = (batch.base_sequence + delta) & MAX_SEQUENCE
+    states.append(
+        batch.producer_id,
+        batch.producer_epoch,
+        (batch.base_sequence, last_sequence, batch.base_offset + delta, delta, batch.max_timestamp),
+        bool(batch.attributes & TRANSACTIONAL_BIT),
+    )

@@ -1,0 +1,66 @@
+"""Files and folders on their way out: renamed at once, removed after `file.delete.delay.ms`, off the loop.
+
+The rename is what counts: a start after a crash removes whatever carries the suffix.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections.abc import Iterable
+
+from signalbox.common.clock import Clock
+from signalbox.storage.background import Background
+from signalbox.storage.file_names import DELETED_SUFFIX
+from signalbox.storage.file_system import FileSystem
+
+
+class Removals:
+    """Paths by the time they are due."""
+
+    def __init__(self, file_system: FileSystem, background: Background, clock: Clock) -> None:
+        self._file_system = file_system
+        self._background = background
+        self._clock = clock
+        self._due: list[tuple[int, str]] = []
+        self.failures: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def retire(self, paths: Iterable[str], delay_ms: int) -> None:
+        """Renames the files that exist and notes them for removal."""
+        for path in paths:
+            try:
+                self._file_system.rename(path, path + DELETED_SUFFIX)
+            except FileNotFoundError:
+                continue
+            self.add(path + DELETED_SUFFIX, delay_ms)
+
+    def add(self, path: str, delay_ms: int) -> None:
+        """Notes a file or a folder, already renamed."""
+        heapq.heappush(self._due, (self._clock.now_ms() + delay_ms, path))
+
+    def run_due(self, now_ms: int) -> None:
+        """Hands everything that is due to the background."""
+        while self._due and self._due[0][0] <= now_ms:
+            _, path = heapq.heappop(self._due)
+            self._background.run(lambda path=path: self.remove(path), self._done)  # type: ignore[misc]
+
+    def next_due_ms(self) -> int | None:
+        """When `run_due` has something to do again."""
+        return self._due[0][0] if self._due else None
+
+    def remove(self, path: str) -> None:
+        """Removes a file, or a folder with what is in it; one that is gone already is fine."""
+        try:
+            if os.path.isdir(path):
+                for name in os.listdir(path):
+                    self.remove(os.path.join(path, name))
+            self._file_system.remove(path)
+        except FileNotFoundError:
+            return
+
+    def _done(self, error: BaseException | None) -> None:
+        if error is not None:
+            self.failures.append(str(error))

@@ -1,0 +1,277 @@
+"""One segment: a `.log` file with its two indexes, and what must be known of it without reading it.
+
+`size` counts every byte that was accepted, `written` those that the file has; readers never look beyond `written`.
+Only the last segment of a log (the active one) accepts batches; it owns its file and remembers where its newest
+batches begin, so that reads at the tail need no I/O to find their place.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from signalbox.common.file_slice import FileSlice
+from signalbox.protocol.records.batch_header import BatchHeader
+from signalbox.storage.file_names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, offset_name
+from signalbox.storage.file_system import FileSystem
+from signalbox.storage.offset_index import OffsetIndex
+from signalbox.storage.open_files import OpenFile, OpenFiles
+from signalbox.storage.segment_scan import scan_headers
+from signalbox.storage.time_index import TimeIndex
+
+NO_TIMESTAMP = -1
+NEVER_MS = 2**63 - 1
+MAX_RELATIVE_OFFSET = 2**31 - 1
+_RECENT_BATCHES = 128  # newest batches whose positions are remembered; halved when full
+
+
+class SegmentMark(NamedTuple):
+    """A segment's state before a group of batches, in case the group cannot be written."""
+
+    size: int
+    max_timestamp: int
+    max_timestamp_offset: int
+    first_timestamp: int
+    bytes_since_index: int
+
+
+class Disk(NamedTuple):
+    """What the files of a log directory are reached through."""
+
+    file_system: FileSystem
+    open_files: OpenFiles
+
+
+class Segment:
+    """Created empty; `found_on_disk` makes it stand for an existing file."""
+
+    __slots__ = (
+        "_bytes_since_index",
+        "_file",
+        "_file_system",
+        "_indexes_loaded",
+        "_max_timestamp",
+        "_max_timestamp_known",
+        "_open_files",
+        "_recent_end",
+        "_recent_offsets",
+        "_recent_positions",
+        "base_offset",
+        "first_timestamp",
+        "folder",
+        "index",
+        "index_interval_bytes",
+        "max_timestamp_offset",
+        "size",
+        "time_index",
+        "written",
+    )
+
+    def __init__(self, folder: str, base_offset: int, disk: Disk, index_interval_bytes: int) -> None:
+        self.folder = folder
+        self.base_offset = base_offset
+        self.index = OffsetIndex(self.path(INDEX_SUFFIX), base_offset)
+        self.time_index = TimeIndex(self.path(TIME_INDEX_SUFFIX), base_offset)
+        self.index_interval_bytes = index_interval_bytes
+        self.size = self.written = 0
+        self.first_timestamp = NEVER_MS  # of the first batch; nothing rolls by time before there is one
+        self.max_timestamp_offset = base_offset
+        self._max_timestamp = NO_TIMESTAMP
+        self._max_timestamp_known = True
+        self._bytes_since_index = 0
+        self._file: OpenFile | None = None
+        self._file_system, self._open_files = disk
+        self._indexes_loaded = True
+        self._recent_offsets = array("q")
+        self._recent_positions = array("q")
+        self._recent_end = -1
+
+    def found_on_disk(self, size: int) -> None:
+        """The file exists with `size` bytes; what else there is to know is loaded when it is asked for."""
+        self.size = self.written = size
+        self._indexes_loaded = False
+        self._max_timestamp_known = False
+
+    def path(self, suffix: str) -> str:
+        """The path of one of the segment's files."""
+        return os.path.join(self.folder, offset_name(self.base_offset, suffix))
+
+    # -- writing (the active segment) ---------------------------------------------------------------------------
+
+    def activate(self) -> OpenFile:
+        """Makes this the segment that is written to: it keeps its own file, created when missing."""
+        self._open_files.forget(self)
+        if self._file is None:
+            self._file = OpenFile(self._file_system, self.path(LOG_SUFFIX), create=True)
+        if self.written:
+            self.find_max_timestamp()
+            self.first_timestamp = next((batch.max_timestamp for batch in self.headers()), NEVER_MS)
+            self._open_files.forget(self)
+        return self._file
+
+    def accept(self, base_offset: int, last_offset: int, size: int, max_timestamp: int) -> None:
+        """Notes a batch that will stand (or stands) at the end of the file."""
+        position = self.size
+        if max_timestamp > self._max_timestamp:
+            self._max_timestamp = max_timestamp
+            self.max_timestamp_offset = last_offset
+        if self._bytes_since_index > self.index_interval_bytes:
+            self.index.append(last_offset, position)
+            self.time_index.append(self._max_timestamp, self.max_timestamp_offset)
+            self._bytes_since_index = 0
+        elif position == 0:
+            self.first_timestamp = max_timestamp
+        self._bytes_since_index += size
+        recent = self._recent_offsets
+        if base_offset != self._recent_end:  # a gap: positions are only remembered for offsets without one
+            del recent[:]
+            del self._recent_positions[:]
+        elif len(recent) >= _RECENT_BATCHES:
+            del recent[: _RECENT_BATCHES // 2]
+            del self._recent_positions[: _RECENT_BATCHES // 2]
+        recent.append(base_offset)
+        self._recent_positions.append(position)
+        self._recent_end = last_offset + 1
+        self.size = position + size
+
+    def mark(self) -> SegmentMark:
+        """What `roll_back` needs in order to forget the batches accepted from here on."""
+        return SegmentMark(
+            self.size, self.max_timestamp, self.max_timestamp_offset, self.first_timestamp, self._bytes_since_index
+        )
+
+    def roll_back(self, mark: SegmentMark, end_offset: int) -> None:
+        """Forgets what was accepted since `mark`, when `end_offset` was next; the file is cut by the caller."""
+        self.size = mark.size
+        self._max_timestamp = mark.max_timestamp
+        self.max_timestamp_offset = mark.max_timestamp_offset
+        self.first_timestamp = mark.first_timestamp
+        self._bytes_since_index = mark.bytes_since_index
+        self.index.truncate_to_position(mark.size)
+        self.time_index.truncate_to(end_offset)
+        self._forget_recent()
+
+    def save_indexes(self, final: bool = False) -> None:
+        """Writes both indexes; with `final` the largest timestamp becomes the time index's last entry."""
+        self.load_indexes()
+        if final and self.max_timestamp >= 0:
+            self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+        self.index.save(self._file_system)
+        self.time_index.save(self._file_system)
+
+    def fsync(self) -> None:
+        """Makes the file durable."""
+        self._file_system.fsync(self.file().fd)
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def file(self) -> OpenFile:
+        """The open log file, borrowed from the cap unless this segment owns it."""
+        if self._file is None:
+            self._file = OpenFile(self._file_system, self.path(LOG_SUFFIX))
+            self._open_files.touch(self)
+        return self._file
+
+    def release(self) -> None:
+        """Closes what can be had again: the file and the indexes (`OpenFiles` calls this)."""
+        self._file = None
+        if self._indexes_loaded:
+            self.index.clear()
+            self.time_index.clear()
+            self._indexes_loaded = False
+
+    def locate(self, offset: int) -> tuple[int, int, int] | None:
+        """(position, size, base offset) of the first batch that does not end before `offset`; None past the end."""
+        recent = self._recent_offsets
+        if recent and recent[0] <= offset < self._recent_end:
+            slot = bisect_right(recent, offset) - 1
+            positions = self._recent_positions
+            position = positions[slot]
+            end = positions[slot + 1] if slot + 1 < len(positions) else self.size
+            return position, end - position, recent[slot]
+        self.load_indexes()
+        for batch in self.headers(self.index.position_before(offset)):
+            if batch.last_offset >= offset:
+                return batch.position, batch.size_bytes, batch.base_offset
+        return None
+
+    def slice(self, position: int, size: int) -> FileSlice:
+        """A stretch of the file that stays readable even when the segment is closed or deleted."""
+        file = self._file or self.file()
+        return FileSlice(file.fd, position, size, file)
+
+    def read(self, position: int, size: int) -> bytes:
+        """Bytes of the file, into memory."""
+        return self._file_system.pread(self.file().fd, size, position)
+
+    def headers(self, position: int = 0) -> Iterator[BatchHeader]:
+        """The written batches from `position` on."""
+        return scan_headers(self._file_system, self.file().fd, position, self.written)
+
+    def time_index_offset(self, timestamp: int) -> int:
+        """An offset before which every record of the segment is older than `timestamp`."""
+        self.load_indexes()
+        return self.time_index.offset_before(timestamp)
+
+    # -- what is loaded when it is asked for --------------------------------------------------------------------
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp in the segment, -1 when it has none."""
+        if not self._max_timestamp_known:
+            self.find_max_timestamp()
+        return self._max_timestamp
+
+    def find_max_timestamp(self) -> None:
+        """Takes the largest timestamp from the time index and from the batches behind its last entry."""
+        self.load_indexes()
+        self._max_timestamp, self.max_timestamp_offset = self.time_index.last() or (NO_TIMESTAMP, self.base_offset)
+        start = self.index.position_before(self.max_timestamp_offset)
+        for batch in self.headers(start) if self.written else ():
+            if batch.max_timestamp > self._max_timestamp:
+                self._max_timestamp, self.max_timestamp_offset = batch.max_timestamp, batch.last_offset
+        self._max_timestamp_known = True
+
+    def load_indexes(self) -> None:
+        """Has both indexes in memory; an index that is missing or broken is built anew from the log."""
+        if self._indexes_loaded:
+            return
+        self._indexes_loaded = True
+        try:
+            self.index.load(self._file_system, os.path.getsize(self.index.path))
+            self.time_index.load(self._file_system, os.path.getsize(self.time_index.path))
+        except (FileNotFoundError, ValueError):
+            self.rebuild(self.headers())
+        self._open_files.touch(self)
+
+    def rebuild(self, batches: Iterable[BatchHeader]) -> None:
+        """Takes `batches`, read from the file's beginning, as its whole content: new indexes, new `size`."""
+        self.index.clear()
+        self.time_index.clear()
+        self._indexes_loaded = True
+        self.size = self._bytes_since_index = 0
+        self._max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
+        self._max_timestamp_known = True
+        self.first_timestamp = NEVER_MS
+        for batch in batches:
+            self.accept(batch.base_offset, batch.last_offset, batch.size_bytes, batch.max_timestamp)
+        self._forget_recent()
+
+    def cut(self, position: int, offset: int) -> None:
+        """Ends the segment before the batch at `position`, the one that holds `offset`."""
+        self._file_system.truncate(self.activate().fd, position)
+        self.load_indexes()
+        self.index.truncate_to_position(position)
+        self.time_index.truncate_to(offset)
+        self.size = self.written = position
+        self._bytes_since_index = 0
+        self._forget_recent()
+        self.find_max_timestamp()
+
+    def _forget_recent(self) -> None:
+        del self._recent_offsets[:]
+        del self._recent_positions[:]
+        self._recent_end = -1

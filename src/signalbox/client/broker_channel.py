@@ -15,7 +15,7 @@ from typing import Any
 
 from signalbox.client.connection import ClientConnection, connect
 from signalbox.client.connection_settings import ConnectionSettings
-from signalbox.client.failures import ChannelClosed, ClientFailure, ConnectFailed, Misrouted
+from signalbox.client.failures import ClientFailure, ConnectFailed, Misrouted
 from signalbox.client.node import Identity, Node
 from signalbox.protocol.api_table import ApiKey
 
@@ -51,26 +51,23 @@ class BrokerChannel:
         return len(self._queue)
 
     def send(self, message: Any) -> asyncio.Future[Any]:
-        """Queue `message`; the future gets the answer, or ChannelClosed when the channel is closed first."""
+        """Queue `message`; the future gets the answer. Cancelled when the channel is closed first."""
         answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if self._task.done():
-            answered.set_exception(ChannelClosed(f"the channel to broker {self.node.node_id} is closed"))
+            answered.cancel()
             return answered
         self._queue.append((message, answered))
         self._wakeup.set()
         return answered
 
     async def close(self) -> None:
-        """Stop; whatever is queued fails with ChannelClosed."""
+        """Stop; whatever is queued is cancelled."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         if self._connection is not None:
             self._connection.close("the channel is closed")
         while self._queue:
-            answered = self._queue.popleft()[1]
-            if not answered.done():
-                answered.set_exception(ChannelClosed(f"the channel to broker {self.node.node_id} is closed"))
-                answered.exception()
+            self._queue.popleft()[1].cancel()
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()

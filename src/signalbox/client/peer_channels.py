@@ -7,8 +7,8 @@ from typing import Any
 
 from signalbox.client.broker_channel import BrokerChannel, UnreachableCallback
 from signalbox.client.connection_settings import ConnectionSettings
-from signalbox.client.failures import ChannelClosed
 from signalbox.client.node import Address, Node
+from signalbox.common.endpoint import Endpoint
 from signalbox.common.metrics import MetricName, Metrics
 
 _GROUP, _TYPE = "kafka.controller", "ControllerChannelManager"
@@ -35,9 +35,9 @@ class PeerChannels:
         self._closing: set[asyncio.Task[None]] = set()
         metrics.gauge(_TOTAL_QUEUE_SIZE, lambda: sum(row.queue_size for row in self._channels.values()))
 
-    def add_broker(self, broker_id: int, host: str, port: int) -> None:
+    def add_broker(self, broker_id: int, endpoint: Endpoint) -> None:
         """Open a channel to the broker's control endpoint. The same address again changes nothing."""
-        node = Node(broker_id, Address(host, port))
+        node = Node(broker_id, Address(endpoint.host, endpoint.port))
         known = self._channels.get(broker_id)
         if known is not None:
             if known.node.address == node.address:
@@ -50,7 +50,7 @@ class PeerChannels:
         self._metrics.gauge(_MISROUTES, lambda: channel.misroutes, tags)
 
     def remove_broker(self, broker_id: int) -> None:
-        """Close a broker's channel; requests that it has not answered fail with ChannelClosed."""
+        """Close a broker's channel; requests that it has not answered are cancelled."""
         channel = self._channels.pop(broker_id, None)
         if channel is None:
             return
@@ -61,12 +61,12 @@ class PeerChannels:
         task.add_done_callback(self._closing.discard)
 
     def send(self, broker_id: int, message: Any) -> asyncio.Future[Any]:
-        """Queue a control request; fails with ChannelClosed when there is no channel to that broker."""
+        """Queue a control request; its answer. Cancelled when there is no channel to that broker (any more)."""
         channel = self._channels.get(broker_id)
         if channel is not None:
             return channel.send(message)
         missing: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        missing.set_exception(ChannelClosed(f"there is no channel to broker {broker_id}"))
+        missing.cancel()
         return missing
 
     @property

@@ -1,0 +1,177 @@
+"""Replica fetcher → leader: a connection in the data loop, driven by callbacks, no task and no future per request.
+
+At replication factor 3 two thirds of all bytes a broker receives come in here, so frames are read by the data loop
+beside the clients' and answers are decoded where they lie: `on_response` must be done with the records when it returns.
+The handshake is the one of every outbound connection; identity is sent, and 129 is a bad route to that peer (R2), never
+a reason to bootstrap. Nothing here retries: the fetcher opens another channel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from signalbox.client.api_ranges import ApiRanges
+from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, PeerBroke
+from signalbox.client.handshake import Exchange, HandshakeResult, handshake
+from signalbox.client.node import Address, Identity
+from signalbox.client.wire_frames import decode_response, encode_request
+from signalbox.protocol.api_table import API_TABLE
+from signalbox.transport.buffer_pool import PooledBuffer
+from signalbox.transport.connect import connect_data_channel
+from signalbox.transport.data_channel import DataChannel
+from signalbox.transport.data_loop import DataLoop
+
+ResponseCallback = Callable[[Any], None]
+ClosedCallback = Callable[[ClientFailure], None]
+_Pending = tuple[int, int, Any, ResponseCallback, asyncio.TimerHandle]
+
+
+class ReplicaChannel:
+    """An open channel. `on_closed` is called once, with the reason, unless the owner closed it."""
+
+    def __init__(self, channel: DataChannel, address: Address, settings: ConnectionSettings) -> None:
+        self.address = address
+        self.api_ranges = ApiRanges({})
+        self.verified = False
+        self.on_closed: ClosedCallback | None = None
+        self._channel = channel
+        self._settings = settings
+        self._loop = asyncio.get_running_loop()
+        self._correlation_id = 0
+        self._pending: deque[_Pending] = deque()
+        self._failure: ClientFailure | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return not self._channel.closed
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._pending)
+
+    def version_for(self, api_key: int, max_version: int | None = None) -> int:
+        """The highest common version of an API; VersionUnsupported when there is none."""
+        return self.api_ranges.version_for(api_key, max_version)
+
+    def send(self, message: Any, version: int, on_response: ResponseCallback, timeout_ms: float | None = None) -> None:
+        """Send `message`; `on_response` gets the decoded answer, whose records are valid during the call only.
+
+        An answer that does not come in time closes the channel. On a closed channel nothing happens: the owner
+        has been told by `on_closed`.
+        """
+        if self._channel.closed:
+            return
+        correlation_id = self._correlation_id
+        self._correlation_id = (correlation_id + 1) & 0x7FFF_FFFF
+        chunks = encode_request(message, version, correlation_id, self._settings.client_id)
+        after = (timeout_ms or self._settings.request_timeout_ms) / 1000
+        timer = self._loop.call_later(after, self._overdue, after)
+        response = API_TABLE[message.api_key].response
+        self._pending.append((correlation_id, version, response, on_response, timer))
+        self._channel.send_frame(chunks)
+
+    def close(self, reason: str = "closed by us") -> None:
+        """End the channel; callbacks of requests under way are not called any more."""
+        self.on_closed = None
+        self._channel.close(reason)
+
+    def _overdue(self, seconds: float) -> None:
+        self._fail(ConnectionLost(self.address, f"no answer within {seconds * 1000:.0f} ms"))
+
+    def _fail(self, failure: ClientFailure) -> None:
+        self._failure = failure
+        self._channel.close(str(failure))
+
+    def _closed(self, reason: str) -> None:
+        for pending in self._pending:
+            pending[4].cancel()
+        self._pending.clear()
+        on_closed, self.on_closed = self.on_closed, None
+        if on_closed is not None:
+            on_closed(self._failure or ConnectionLost(self.address, reason))
+
+    def _on_frame(self, frame: memoryview, buffer: PooledBuffer | None) -> None:
+        try:
+            self._answer(frame)
+        except ValueError as error:
+            self._fail(PeerBroke(self.address, "frame", f"unreadable answer: {error}"))
+        finally:
+            if buffer is not None:
+                self._channel.release_buffer(buffer)
+
+    def _answer(self, frame: memoryview) -> None:
+        if not self._pending:
+            raise ValueError("an answer that nobody asked for")
+        correlation_id, version, response, on_response, timer = self._pending.popleft()
+        timer.cancel()
+        answered = int.from_bytes(frame[:4], "big", signed=True)
+        if answered != correlation_id:
+            raise ValueError(f"answered request {answered} when request {correlation_id} was due")
+        on_response(decode_response(response, frame, version))
+
+    async def shake_hands(self, identity: Identity | None) -> None:
+        """ApiVersions and SASL; afterwards the channel may be used."""
+        done: asyncio.Future[HandshakeResult] = self._loop.create_future()
+        exchange = handshake(self.address, self._settings, identity)
+
+        def on_closed(reason: str) -> None:
+            if not done.done():
+                done.set_exception(ConnectFailed(self.address, "api-versions", reason))
+
+        def on_frame(frame: memoryview, buffer: PooledBuffer | None) -> None:
+            if not done.done():
+                _advance(exchange, bytes(frame), done, self._channel)
+            if buffer is not None:
+                self._channel.release_buffer(buffer)
+
+        self._channel.on_frame, self._channel.on_closed = on_frame, on_closed
+        self._channel.send_frame([next(exchange)])
+        result = await done
+        self.api_ranges, self.verified = result.api_ranges, result.verified
+        self._correlation_id = result.correlation_id
+        self._channel.max_frame_bytes = self._settings.max_frame_bytes
+        self._channel.on_frame, self._channel.on_closed = self._on_frame, self._closed
+
+
+def _advance(exchange: Exchange, answer: bytes, done: asyncio.Future[HandshakeResult], channel: DataChannel) -> None:
+    try:
+        channel.send_frame([exchange.send(answer)])
+    except StopIteration as stop:
+        done.set_result(stop.value)
+    except ClientFailure as failure:
+        done.set_exception(failure)
+
+
+async def open_replica_channel(
+    data_loop: DataLoop, address: Address, settings: ConnectionSettings, identity: Identity | None = None
+) -> ReplicaChannel:
+    """A channel in `data_loop` that has shaken hands, within the connect timeout; ConnectFailed and its kinds."""
+    channel: DataChannel | None = None
+    try:
+        async with asyncio.timeout(settings.connect_timeout_ms / 1000):
+            channel = await connect_data_channel(
+                data_loop,
+                address.host,
+                address.port,
+                ssl_context=settings.security.ssl_context,
+                timeout_ms=settings.connect_timeout_ms,
+                max_frame_bytes=settings.max_handshake_frame_bytes,
+            )
+            replica_channel = ReplicaChannel(channel, address, settings)
+            await replica_channel.shake_hands(identity)
+            return replica_channel
+    except BaseException as error:
+        if channel is not None:
+            channel.close("the connection attempt was given up")
+        if isinstance(error, TimeoutError):
+            text = f"no answer within {settings.connect_timeout_ms} ms"
+            raise ConnectFailed(address, "tcp" if channel is None else "api-versions", text) from None
+        if isinstance(error, OSError):
+            stage = "tls" if isinstance(error, ssl.SSLError) else "tcp"
+            raise ConnectFailed(address, stage, str(error)) from error
+        raise

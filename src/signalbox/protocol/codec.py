@@ -118,11 +118,13 @@ class Codec:
 
     def _decoder(self, version: int) -> DecodeFunction:
         layout = self._layout(version, DecodeError)
-        return self._shared(("decode", layout), lambda: compile_decoder(layout, self.classes))
+        function: DecodeFunction = self._shared(("decode", layout), lambda: compile_decoder(layout, self.classes))
+        return function
 
     def _encoder(self, version: int) -> EncodeFunction:
         layout = self._layout(version, EncodeError)
-        return self._shared(("encode", layout), lambda: compile_encoder(layout, self.classes))
+        function: EncodeFunction = self._shared(("encode", layout), lambda: compile_encoder(layout, self.classes))
+        return function
 
     def _shared(self, key: tuple[str, StructLayout], compile_function: Callable[[], Any]) -> Any:
         if key not in self._by_layout:

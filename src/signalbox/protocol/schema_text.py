@@ -19,9 +19,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.schema import PRIMITIVES, FieldSpec, MessageSpec, StructSpec, VersionRange
-
-ZERO_UUID = bytes(16)
 
 _TYPE_DEFAULTS: dict[str, Any] = {
     "bool": False,

@@ -57,6 +57,10 @@ def stub_text(module_name: str) -> str:
     return "\n".join([*head, *body]) + "\n"
 
 
+def _read_as(annotation: str) -> str:
+    return f"Buffer{annotation.removeprefix('Records')}" if annotation.startswith("Records") else annotation
+
+
 def _uses(line: str, name: str) -> bool:
     return f": {name}" in line or f"({name})" in line
 
@@ -69,7 +73,7 @@ def _class_lines(made: Any, base: str, margin: str) -> list[str]:
     root = made.__qualname__.partition(".")[0]
     typed = [(field.attribute, _annotation(field, root)) for field in made._spec.fields]
     typed.append(("unknown_tags", "dict[int, bytes] | None"))
-    lines += [f"{inner}{name}: {annotation}" for name, annotation in typed]
+    lines += [f"{inner}{name}: {_read_as(annotation)}" for name, annotation in typed]
     lines += [f"{inner}def __init__(", f"{inner}    self,", f"{inner}    *,"]
     lines += [f"{inner}    {name}: {annotation} = ...," for name, annotation in typed]
     lines.append(f"{inner}) -> None: ...")

@@ -1,4 +1,7 @@
-"""AddPartitionsToTxn"""
+"""AddPartitionsToTxn, api 24: partitions join a transaction before they are written to.
+
+Up to 3 for clients; 4 and later between brokers: several transactions, or only verification (KIP-890).
+"""
 
 from __future__ import annotations
 

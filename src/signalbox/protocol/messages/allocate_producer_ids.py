@@ -1,4 +1,7 @@
-"""AllocateProducerIds"""
+"""AllocateProducerIds, api 67: a broker asks the controller for a block of producer ids (KIP-730).
+
+Version 0 only.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""AlterClientQuotas"""
+"""AlterClientQuotas, api 49: set or remove quotas (KIP-546). Forwarded (SPEC F2).
+
+A null entity name is the default entity.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""AlterConfigs"""
+"""AlterConfigs, api 33: replace all settings of a resource at once (superseded by api 44).
+
+Forwarded to the controller (SPEC F2).
+"""
 
 from __future__ import annotations
 

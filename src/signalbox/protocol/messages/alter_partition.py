@@ -1,4 +1,8 @@
-"""AlterPartition"""
+"""AlterPartition, api 56: a leader asks the controller for another in-sync set (KIP-497).
+
+1 brought recovery after an unclean election (KIP-704), 2 topic ids (KIP-841), 3 broker epochs of the members
+(KIP-903).
+"""
 
 from __future__ import annotations
 

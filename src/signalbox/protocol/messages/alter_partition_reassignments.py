@@ -1,4 +1,7 @@
-"""AlterPartitionReassignments"""
+"""AlterPartitionReassignments, api 45: give partitions other replicas; null takes it back (KIP-455).
+
+Forwarded (SPEC F2). 1 can forbid a change of the replication factor (KIP-860).
+"""
 
 from __future__ import annotations
 

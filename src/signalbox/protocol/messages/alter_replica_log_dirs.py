@@ -1,4 +1,7 @@
-"""AlterReplicaLogDirs"""
+"""AlterReplicaLogDirs, api 34: move replicas between the disks of one broker (KIP-113).
+
+2 is the first flexible version.
+"""
 
 from __future__ import annotations
 

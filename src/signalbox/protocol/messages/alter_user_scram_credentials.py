@@ -1,4 +1,7 @@
-"""AlterUserScramCredentials"""
+"""AlterUserScramCredentials, api 51: write and delete SCRAM credentials (KIP-554). Forwarded (SPEC F2).
+
+The password comes salted: the broker never sees it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""x"""
+"""What consumers tell each other through JoinGroup and SyncGroup; the broker only passes it on.
+
+Each stands behind two bytes with its version; a reader takes a newer version for the newest it knows and
+ignores what follows (`decode_prefix`). 1 brought owned partitions (KIP-429), 2 the generation, 3 the rack.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""ControlledShutdown"""
+"""ControlledShutdown, api 7: a broker asks the controller to move its leaderships away before it goes.
+
+Version 0 stands behind a request header without client id, the only such case. 2 brought the broker epoch. Goes
+over the control plane when there is one (SPEC C3).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""CreateAcls"""
+"""CreateAcls, api 30: add access rules. Forwarded to the controller (SPEC F2).
+
+1 brought pattern types (KIP-290), 3 the USER resource type (KIP-373).
+"""
 
 from __future__ import annotations
 

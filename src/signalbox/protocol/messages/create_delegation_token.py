@@ -1,4 +1,7 @@
-"""CreateDelegationToken"""
+"""CreateDelegationToken, api 38: a token that stands for a principal (KIP-48). Forwarded (SPEC F2).
+
+3 lets one principal ask for a token of another (KIP-373).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""CreatePartitions"""
+"""CreatePartitions, api 37: raise a topic's partition count (KIP-195). Forwarded (SPEC F2).
+
+3 may say THROTTLING_QUOTA_EXCEEDED (KIP-599).
+"""
 
 from __future__ import annotations
 

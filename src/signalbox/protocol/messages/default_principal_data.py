@@ -1,4 +1,7 @@
-"""x"""
+"""The principal as brokers hand it to the controller inside an Envelope (KIP-590, SPEC F7).
+
+It stands behind two bytes with its version.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DeleteAcls"""
+"""DeleteAcls, api 31: remove the access rules that match filters. Forwarded to the controller (SPEC F2).
+
+1 brought pattern types (KIP-290), 3 the USER resource type (KIP-373).
+"""
 
 from __future__ import annotations
 

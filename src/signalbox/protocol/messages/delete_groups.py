@@ -1,4 +1,7 @@
-"""DeleteGroups"""
+"""DeleteGroups, api 42: remove groups that have no members (KIP-229).
+
+2 is the first flexible version.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DeleteRecords"""
+"""DeleteRecords, api 21: move the log's start offset forward; -1 = up to the high watermark.
+
+2 is the first flexible version.
+"""
 
 from __future__ import annotations
 

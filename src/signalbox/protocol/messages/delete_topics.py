@@ -1,4 +1,7 @@
-"""DeleteTopics"""
+"""DeleteTopics, api 20: delete topics, by name or from 6 on by id (KIP-516).
+
+5 brought an error message, and THROTTLING_QUOTA_EXCEEDED (KIP-599).
+"""
 
 from __future__ import annotations
 

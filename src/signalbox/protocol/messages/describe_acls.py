@@ -1,4 +1,7 @@
-"""DescribeAcls"""
+"""DescribeAcls, api 29: access rules that match a filter.
+
+1 brought pattern types (KIP-290), 3 the USER resource type (KIP-373).
+"""
 
 from __future__ import annotations
 

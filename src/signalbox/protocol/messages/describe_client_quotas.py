@@ -1,4 +1,7 @@
-"""DescribeClientQuotas"""
+"""DescribeClientQuotas, api 48: quotas that match a filter of entity types (KIP-546).
+
+A component with match type 0 is exact, 1 the default entity, 2 any named one.
+"""
 
 from __future__ import annotations
 

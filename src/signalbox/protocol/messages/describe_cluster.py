@@ -1,4 +1,7 @@
-"""DescribeCluster"""
+"""DescribeCluster, api 60: cluster id, controller and brokers (KIP-700).
+
+1 tells brokers and controllers apart (KIP-919), 2 can include fenced brokers (KIP-1073).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DescribeConfigs"""
+"""DescribeConfigs, api 32: settings of topics, brokers and more, with where each comes from.
+
+1 brought sources and synonyms (KIP-226), 3 types and documentation (KIP-569).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DescribeDelegationToken"""
+"""DescribeDelegationToken, api 41: the tokens that the asker may see (KIP-48).
+
+Owners null = all. 3 tells who asked for each token (KIP-373).
+"""
 
 from __future__ import annotations
 

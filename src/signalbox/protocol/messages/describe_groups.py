@@ -1,4 +1,7 @@
-"""DescribeGroups"""
+"""DescribeGroups, api 15: state and members of classic groups.
+
+3 brought authorized operations, 4 static members, 6 an error message and GROUP_ID_NOT_FOUND.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DescribeProducers"""
+"""DescribeProducers, api 61: producers active on partitions (KIP-664).
+
+Asked of the partition's leader or a replica.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DescribeTopicPartitions"""
+"""DescribeTopicPartitions, api 75: topics with their partitions, page by page (KIP-966).
+
+A cursor names the topic and partition that the next page begins with.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DescribeTransactions"""
+"""DescribeTransactions, api 65: state of transactions, from their coordinator (KIP-664).
+
+Version 0 only.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DescribeUserScramCredentials"""
+"""DescribeUserScramCredentials, api 50: who has SCRAM credentials, never the secrets (KIP-554).
+
+Users null or empty = all.
+"""
 
 from __future__ import annotations
 

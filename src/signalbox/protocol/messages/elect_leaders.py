@@ -1,4 +1,7 @@
-"""ElectLeaders"""
+"""ElectLeaders, api 43: make preferred replicas leaders, or from 1 on any at all (KIP-460). Forwarded (SPEC F2).
+
+Topics null = all partitions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""EndTxn"""
+"""EndTxn, api 26: commit or abort a transaction.
+
+2 knows PRODUCER_FENCED, 4 TRANSACTION_ABORTABLE, 5 raises the producer epoch with every transaction and tells the
+new one (KIP-890).
+"""
 
 from __future__ import annotations
 

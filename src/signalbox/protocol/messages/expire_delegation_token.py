@@ -1,4 +1,7 @@
-"""ExpireDelegationToken"""
+"""ExpireDelegationToken, api 40: end a token, at once or at a time (KIP-48). Forwarded (SPEC F2).
+
+2 is the first flexible version.
+"""
 
 from __future__ import annotations
 

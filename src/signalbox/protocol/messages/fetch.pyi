@@ -163,7 +163,7 @@ class FetchResponse(Message):
         snapshot_id: FetchResponse.SnapshotId
         aborted_transactions: list[FetchResponse.AbortedTransaction] | None
         preferred_read_replica: int
-        records: Records | None
+        records: Buffer | None
         unknown_tags: dict[int, bytes] | None
         def __init__(
             self,

@@ -1,4 +1,8 @@
-"""FindCoordinator"""
+"""FindCoordinator, api 10: which broker coordinates a group (0), a transactional id (1) or a share group (2).
+
+The address is that of the asked listener (SPEC L10). 4 brought several keys in one request (KIP-699), 6 share
+groups.
+"""
 
 from __future__ import annotations
 

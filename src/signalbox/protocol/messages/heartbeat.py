@@ -1,4 +1,7 @@
-"""Heartbeat"""
+"""Heartbeat, api 12: a member of a classic group says that it lives, and learns of rebalances.
+
+3 brought static members (KIP-345).
+"""
 
 from __future__ import annotations
 

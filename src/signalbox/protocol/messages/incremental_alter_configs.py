@@ -1,4 +1,7 @@
-"""IncrementalAlterConfigs"""
+"""IncrementalAlterConfigs, api 44: set, delete, append to or subtract from single settings (KIP-339).
+
+Forwarded to the controller (SPEC F2).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""JoinGroup"""
+"""JoinGroup, api 11: enter a classic consumer group; answered when the rebalance is through.
+
+1 brought a rebalance timeout of its own, 4 the member id given before the first real join (KIP-394), 5 static
+members (KIP-345), 7 the protocol type in the answer, 8 a reason (KIP-800), 9 SkipAssignment.
+"""
 
 from __future__ import annotations
 

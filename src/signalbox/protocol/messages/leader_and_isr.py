@@ -1,4 +1,9 @@
-"""LeaderAndIsr"""
+"""LeaderAndIsr, api 4: the controller makes a broker leader or follower of partitions (ZooKeeper era).
+
+Sent over the control plane (SPEC C2). 1 brought IsNew, 2 broker epochs and grouping by topic, 3 reassignment
+(KIP-455), 5 topic ids (KIP-516), 6 recovery after an unclean election (KIP-704), 7 the mark of a KRaft controller
+(KIP-866).
+"""
 
 from __future__ import annotations
 

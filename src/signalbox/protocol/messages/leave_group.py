@@ -1,4 +1,7 @@
-"""LeaveGroup"""
+"""LeaveGroup, api 13: members leave a classic group.
+
+3 lets an administrator remove several static members at once (KIP-345), 5 carries a reason (KIP-800).
+"""
 
 from __future__ import annotations
 

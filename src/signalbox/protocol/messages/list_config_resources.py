@@ -1,4 +1,7 @@
-"""ListConfigResources"""
+"""ListConfigResources, api 74: resources that have settings (KIP-1142).
+
+Version 0 listed client metrics subscriptions alone, under the name ListClientMetricsResources.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ListGroups"""
+"""ListGroups, api 16: the groups that this broker coordinates.
+
+4 filters by state (KIP-518), 5 by group type (KIP-848).
+"""
 
 from __future__ import annotations
 

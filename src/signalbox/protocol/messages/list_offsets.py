@@ -1,4 +1,9 @@
-"""ListOffsets"""
+"""ListOffsets, api 2: the offset at a timestamp, or at one of the special ones.
+
+Timestamps: -1 latest, -2 earliest, from 7 -3 maximum timestamp (KIP-734), from 8 -4 earliest local and from 9 -5
+last tiered (KIP-405, KIP-1005), from 11 -6 earliest not yet uploaded. 2 brought the isolation level, 4 leader
+epochs.
+"""
 
 from __future__ import annotations
 

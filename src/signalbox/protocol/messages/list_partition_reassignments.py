@@ -1,4 +1,7 @@
-"""ListPartitionReassignments"""
+"""ListPartitionReassignments, api 46: reassignments under way (KIP-455). Forwarded (SPEC F2).
+
+Topics null = all.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ListTransactions"""
+"""ListTransactions, api 66: transactions that this broker coordinates (KIP-664).
+
+1 filters by age (KIP-994), 2 by a pattern (KIP-1152).
+"""
 
 from __future__ import annotations
 

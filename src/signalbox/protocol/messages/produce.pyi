@@ -6,7 +6,7 @@ from signalbox.protocol.message import Buffer, Message, Records, Struct
 class ProduceRequest(Message):
     class PartitionProduceData(Struct):
         index: int
-        records: Records | None
+        records: Buffer | None
         unknown_tags: dict[int, bytes] | None
         def __init__(
             self,

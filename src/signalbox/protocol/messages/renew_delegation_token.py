@@ -1,4 +1,7 @@
-"""RenewDelegationToken"""
+"""RenewDelegationToken, api 39: push a token's expiry out (KIP-48). Forwarded (SPEC F2).
+
+2 is the first flexible version.
+"""
 
 from __future__ import annotations
 

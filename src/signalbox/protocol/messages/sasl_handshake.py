@@ -1,4 +1,7 @@
-"""SaslHandshake"""
+"""SaslHandshake, api 17: choose a SASL mechanism. Never flexible.
+
+After version 0 the mechanism's tokens follow bare on the connection, after version 1 inside SaslAuthenticate.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""StopReplica"""
+"""StopReplica, api 5: the controller takes replicas away from a broker, and their files if it says so.
+
+ZooKeeper era, over the control plane (SPEC C2). 1 brought broker epochs and grouping by topic, 3 a leader epoch and
+its own delete mark for every partition (KIP-570), 4 the mark of a KRaft controller.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""SyncGroup"""
+"""SyncGroup, api 14: the group's leader hands in the assignment, every member fetches its own.
+
+3 brought static members (KIP-345), 5 protocol type and name as a cross-check.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""x"""
+"""Records of the topic `__transaction_state`: one transactional id and how its transaction stands.
+
+Key and value each stand behind two bytes with their version; a null value deletes.
+"""
 
 from __future__ import annotations
 

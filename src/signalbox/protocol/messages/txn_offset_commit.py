@@ -1,4 +1,7 @@
-"""TxnOffsetCommit"""
+"""TxnOffsetCommit, api 28: a group's offsets, held back until the transaction ends.
+
+2 brought the leader epoch, 3 member and generation (KIP-447), 5 implies AddOffsetsToTxn (KIP-890).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""UpdateFeatures"""
+"""UpdateFeatures, api 57: raise or lower the cluster's feature levels (KIP-584). Forwarded (SPEC F2).
+
+1 brought upgrade types and validate-only, 2 answers only at the top level.
+"""
 
 from __future__ import annotations
 

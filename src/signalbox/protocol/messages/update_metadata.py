@@ -1,4 +1,9 @@
-"""UpdateMetadata"""
+"""UpdateMetadata, api 6: the controller tells a broker who lives, where, and who leads what.
+
+ZooKeeper era, over the control plane (SPEC C2). Live brokers replace what was known, partitions are merged. 1
+brought several endpoints a broker, 2 racks, 3 listener names (SPEC L9), 4 offline replicas, 5 broker epochs and
+grouping by topic, 7 topic ids, 8 the mark of a KRaft controller.
+"""
 
 from __future__ import annotations
 

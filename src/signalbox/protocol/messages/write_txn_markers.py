@@ -1,4 +1,7 @@
-"""WriteTxnMarkers"""
+"""WriteTxnMarkers, api 27: the transaction coordinator has leaders write commit or abort markers.
+
+Between brokers only. 2 brought the transaction version (KIP-1228).
+"""
 
 from __future__ import annotations
 

@@ -34,9 +34,7 @@ def bind_listener(name: str, host: str, port: int, backlog: int) -> socket.socke
         ) from error
 
 
-def _listen(
-    family: socket.AddressFamily, address: object, backlog: int, *, v6_only: bool = True
-) -> socket.socket:
+def _listen(family: socket.AddressFamily, address: object, backlog: int, *, v6_only: bool = True) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -17,21 +17,24 @@ from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.headers import RequestHeader, decode_request_header
 from signalbox.security.request_context import RequestContext
+from signalbox.security.sasl.sasl_server import illegal_sasl_state
 from signalbox.transport.buffer_pool import PooledBuffer
 from signalbox.transport.frame_channel import Chunk, FrameChannel
 
 if TYPE_CHECKING:
+    from signalbox.network.authentication import Authentication
     from signalbox.network.listener import Listener
 
 _API_VERSIONS = int(ApiKey.API_VERSIONS)
+SASL_APIS = (int(ApiKey.SASL_HANDSHAKE), int(ApiKey.SASL_AUTHENTICATE))
 
 
 class Connection:
     """`hot_shapes` belongs to the hot path: what it remembers about this connection's requests."""
 
     __slots__ = (
-        "_buffer", "_deferred", "_request", "_versions", "channel", "context", "hot_path", "hot_shapes", "last_header",
-        "listener",
+        "_buffer", "_deferred", "_request", "_versions", "authentication", "channel", "context", "established",
+        "hot_path", "hot_shapes", "last_header", "listener", "opened_at",
     )  # fmt: skip
 
     def __init__(self, listener: Listener, channel: FrameChannel, context: RequestContext) -> None:
@@ -40,6 +43,9 @@ class Connection:
         self.context = context
         self.hot_path = listener.hot_path
         self.hot_shapes: object = None
+        self.established = False
+        self.authentication: Authentication | None = None
+        self.opened_at = channel.active_at
         self.last_header: RequestHeader | None = None
         self._versions = listener.served_versions
         self._buffer: PooledBuffer | None = None
@@ -103,8 +109,17 @@ class Connection:
             self._request = request = InboundRequest(self, header, frame, body_offset, self.channel.active_at)
             self.channel.mute()
             self.listener.sink.submit(request)
+        elif key in SASL_APIS:
+            self._late_sasl_request(header, frame, body_offset)
         else:
             self._refuse_api(header)
+
+    def submit(self, header: RequestHeader, frame: memoryview, body_offset: int) -> None:
+        """Hand on a request that came while authentication has the frames (ApiVersions)."""
+        self.last_header = header
+        self._request = InboundRequest(self, header, frame, body_offset, self.channel.active_at)
+        self.channel.mute()
+        self.listener.sink.submit(self._request)
 
     def finish(self, request: InboundRequest, chunks: Sequence[Chunk] | None) -> None:
         """`request` is answered; called by the request itself."""
@@ -125,8 +140,22 @@ class Connection:
         """Close now, whatever is queued."""
         self.channel.close(reason)
 
+    def gone(self) -> None:
+        """The channel is closed."""
+        self._request = None
+        self._deferred = False
+        if self.authentication is not None:
+            self.authentication.end()
+        if self.hot_path is not None:
+            self.hot_path.forget(self)
+
     def refuse(self, kind: str, reason: str, header: RequestHeader | None, *, denied: bool = False) -> None:
         """Count and log what the peer did, then close this connection."""
+        self.note_refusal(kind, reason, header, denied=denied)
+        self.close(reason)
+
+    def note_refusal(self, kind: str, reason: str, header: RequestHeader | None, *, denied: bool = False) -> None:
+        """Count, log and audit what the peer did. `denied`: it is about who the peer is, not about what it sent."""
         context = self.context
         header = header or self.last_header
         row = API_TABLE.get(header.api_key) if header else None
@@ -146,7 +175,15 @@ class Connection:
         )
         self.listener.plane.rejected_requests += 1
         self.listener.refusals.note(kind, event)
-        self.close(reason)
+
+    def _late_sasl_request(self, header: RequestHeader, frame: memoryview, body_offset: int) -> None:
+        """SASL after authentication: the start of a re-authentication, or out of place (34 on PLAINTEXT)."""
+        if self._buffer is not None:
+            self._release()
+        if self.authentication is not None:
+            self.authentication.on_sasl_request(header, frame, body_offset)
+        else:
+            self.channel.send_frame((illegal_sasl_state(header),))
 
     def _refuse_api(self, header: RequestHeader) -> None:
         row = API_TABLE.get(header.api_key)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from signalbox.network.connection import SASL_APIS
 from signalbox.network.listener_table import ListenerRow
-from signalbox.network.plane import CONTROL, Plane
+from signalbox.network.network_settings import ListenerSettings
+from signalbox.network.plane import DATA, Plane
 from signalbox.network.ports import HotPath, NetworkPorts, RequestSink, ServedVersions
 from signalbox.network.refusals import Refusals
 from signalbox.protocol.api_table import API_TABLE
@@ -12,18 +14,33 @@ from signalbox.protocol.api_table import API_TABLE
 class Listener:
     """Shared by the acceptor and the connections of one listener."""
 
-    def __init__(self, row: ListenerRow, plane: Plane, ports: NetworkPorts, refusals: Refusals) -> None:
+    def __init__(
+        self,
+        row: ListenerRow,
+        plane: Plane,
+        settings: ListenerSettings,
+        ports: NetworkPorts,
+        sink: RequestSink,
+        refusals: Refusals,
+    ) -> None:
         self.row = row
         self.plane = plane
-        self.sink: RequestSink = ports.request_sink
-        self.hot_path: HotPath | None = None if plane.name == CONTROL else ports.hot_path
+        self.settings = settings
+        self.sink = sink
+        self.hot_path: HotPath | None = ports.hot_path if plane.name == DATA else None
         self.served_versions: ServedVersions = served_on(row, ports.api_gate.versions(row))
         self.refusals = refusals
-        self.bound_port = -1
+        self.max_frame_bytes = settings.number("socket.request.max.bytes")
+        receive_max = settings.number("sasl.server.max.receive.size")
+        uses_sasl = row.security_protocol.uses_sasl
+        self.setup_frame_bytes = min(receive_max, self.max_frame_bytes) if uses_sasl else self.max_frame_bytes
 
 
 def served_on(row: ListenerRow, versions: ServedVersions) -> ServedVersions:
-    """What a listener takes of what the broker serves: a forced control plane admits the marked APIs only (C4)."""
-    if not row.forced:
-        return versions
-    return {key: span for key, span in versions.items() if API_TABLE[key].control_plane}
+    """What the broker takes on a listener: a forced control plane admits the marked APIs only (C4). The two SASL
+    APIs are never handed on: network answers them itself."""
+    return {
+        key: span
+        for key, span in versions.items()
+        if key not in SASL_APIS and (API_TABLE[key].control_plane or not row.forced)
+    }

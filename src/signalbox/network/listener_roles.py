@@ -221,8 +221,9 @@ def _controller_names(
             fault(f"a broker does not bind {name}", f"Remove {name} from {LISTENERS}")
     if process_roles == {"controller"}:
         if names - set(controllers):
+            others = ", ".join(sorted(names - set(controllers)))
             fault(
-                f"a controller binds nothing but controller listeners, not {', '.join(sorted(names - set(controllers)))}",
+                f"a controller binds nothing but controller listeners, not {others}",
                 f"Move them to brokers, or set {PROCESS_ROLES} to broker,controller",
             )
         if given.get(CONTROL_PLANE_NAME, "").strip():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from signalbox.common.audit_event import AuditSink, NullAudit
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.common.metrics import Metrics, NullMetrics
+from signalbox.network.listener_security import ListenerSecurity
 from signalbox.security.principal import DefaultPrincipalBuilder, PrincipalBuilder
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class HotPath(Protocol):
 
 class ApiGate(Protocol):
     def versions(self, listener: ListenerRow) -> ServedVersions:
-        """API key → (lowest, highest) version taken on this listener. The mapping may change while it is held."""
+        """API key → (lowest, highest) version that the broker takes on this listener; asked once, at start."""
         ...
 
 
@@ -71,4 +72,5 @@ class NetworkPorts:
     audit: AuditSink = field(default_factory=NullAudit)
     metrics: Metrics = field(default_factory=NullMetrics)
     clock: Clock = field(default_factory=SystemClock)
+    security: Mapping[str, ListenerSecurity] = field(default_factory=dict)
     principal_builder: PrincipalBuilder = field(default_factory=DefaultPrincipalBuilder)

@@ -8,27 +8,168 @@ controller's listeners) in asyncio.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 
 from signalbox.common.endpoint import host_port
-from signalbox.network.binding import bind_listener
+from signalbox.network.binding import BindError, bind_listener
 from signalbox.network.connection import Connection
-from signalbox.network.connection_quotas import ConnectionQuotas
 from signalbox.network.control_acceptor import ControlAcceptor
 from signalbox.network.data_acceptor import DataAcceptor
 from signalbox.network.idle_expiry import IdleExpiry
-from signalbox.network.limits_reading import read_quotas
+from signalbox.network.limits_reading import read_expiry_limits, read_quotas
 from signalbox.network.listener import Listener
-from signalbox.network.listener_table import ListenerTable
+from signalbox.network.listener_table import ListenerRow, ListenerTable
 from signalbox.network.network_settings import NetworkSettings
-from signalbox.network.plane import DATA, Plane
+from signalbox.network.plane import CONTROL, CONTROLLER, DATA, Plane
 from signalbox.network.ports import NetworkPorts
 from signalbox.network.reception import Reception
 from signalbox.network.refusals import Refusals
 from signalbox.network.request_queue import RequestQueue
+from signalbox.transport.data_channel import DataChannel
 from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.socket_address import tune
+from signalbox.transport.tls_channel import TlsDataChannel
+from signalbox.transport.tls_session import TlsFactory, TlsSession
 
 log = logging.getLogger("signalbox.network")
+
+
+class SocketServer:
+    """One per node. Everything runs in the asyncio loop that `data_loop` belongs to."""
+
+    def __init__(
+        self, table: ListenerTable, settings: NetworkSettings, ports: NetworkPorts, data_loop: DataLoop
+    ) -> None:
+        self.table = table
+        self._settings = settings
+        self._ports = ports
+        self._data_loop = data_loop
+        self._refusals = Refusals(ports.audit, ports.metrics, ports.clock)
+        self._quotas = read_quotas(table, settings, ports.clock)
+        self._next_index = count()
+        self._sockets: dict[str, socket.socket] = {}
+        self._receptions: dict[str, Reception] = {}
+        self._acceptors: list[DataAcceptor | ControlAcceptor] = []
+        self._expiry = IdleExpiry(
+            self.connections, read_expiry_limits(settings.everywhere), ports.clock, data_loop.pool.trim
+        )
+        self.planes = {name: Plane(name, ports.clock) for name in (DATA, CONTROL, CONTROLLER)}
+        self._queues = {
+            name: RequestQueue(ports.request_sink, data_loop.asyncio_loop, ports.clock)
+            for name in (CONTROL, CONTROLLER)
+        }
+        self._wire_planes()
+
+    async def start_listening(self) -> dict[str, int]:
+        """Bind every listener; the ports by listener name. BindError names the listener that could not, and leaves
+        nothing bound. From here on `table` holds the real ports and hosts."""
+        backlog = self._settings.everywhere.number("socket.listen.backlog.size")
+        try:
+            for row in self.table:
+                self._sockets[row.name] = bind_listener(row.name, row.host, row.port, backlog)
+        except BindError:
+            for sock in self._sockets.values():
+                sock.close()
+            self._sockets.clear()
+            raise
+        ports = {name: sock.getsockname()[1] for name, sock in self._sockets.items()}
+        self.table = self.table.with_bound_ports(ports, socket.getfqdn())
+        return ports
+
+    async def enable(self) -> None:
+        """Begin to accept and serve: the control plane first."""
+        loop = self._data_loop
+        for row in sorted(self.table, key=lambda row: row.plane == DATA):
+            reception = self._reception(row)
+            sock = self._sockets[row.name]
+            if row.plane == DATA:
+                acceptor = DataAcceptor(loop, sock, reception.wait_seconds, self._data_receiver(reception))
+                self._acceptors.append(acceptor)
+                acceptor.start()
+            else:
+                control = ControlAcceptor(sock, reception, loop.pool, self._tls_factory(row))
+                self._acceptors.append(control)
+                await control.start()
+        self._expiry.start()
+        log.info("listening on %s", ", ".join(f"{row.name} ({host_port(row.host, row.port)})" for row in self.table))
+
+    async def stop_accepting(self) -> None:
+        """Close the listening sockets; connections stay."""
+        for acceptor in self._acceptors:
+            acceptor.stop()
+        self._acceptors.clear()
+
+    async def stop(self, reason: str = "the broker stops") -> None:
+        """Close everything."""
+        await self.stop_accepting()
+        self._expiry.stop()
+        for reception in self._receptions.values():
+            reception.close_all(reason)
+        for sock in self._sockets.values():
+            sock.close()
+
+    def connections(self) -> Iterator[Connection]:
+        """Every connection of every listener."""
+        for reception in self._receptions.values():
+            yield from reception.connections.values()
+
+    def _reception(self, row: ListenerRow) -> Reception:
+        plane = self.planes[row.plane]
+        sink = self._queues.get(row.plane, self._ports.request_sink)
+        settings = self._settings.listener(row.name)
+        listener = Listener(row, plane, settings, self._ports, sink, self._refusals)
+        self._receptions[row.name] = reception = Reception(listener, self._ports, self._quotas, self._next_index)
+        return reception
+
+    def _data_receiver(self, reception: Reception) -> Callable[[socket.socket], None]:
+        everywhere = self._settings.everywhere
+        send_bytes = everywhere.number("socket.send.buffer.bytes")
+        receive_bytes = everywhere.number("socket.receive.buffer.bytes")
+        tls = self._tls_factory(reception.listener.row)
+        frame_bytes = reception.listener.setup_frame_bytes
+
+        def receive(sock: socket.socket) -> None:
+            try:
+                tune(sock, send_bytes, receive_bytes)
+                channel = (
+                    DataChannel(self._data_loop, sock, frame_bytes)
+                    if tls is None
+                    else TlsDataChannel(self._data_loop, sock, tls(), frame_bytes)
+                )
+            except OSError:
+                sock.close()  # the peer is gone already
+                return
+            if not reception.admit(channel.peer_address[0]):
+                channel.close("too many connections")
+                return
+            connection = reception.welcome(channel)
+            channel.on_ready = lambda: reception.ready(connection)
+            channel.start()
+
+        return receive
+
+    def _tls_factory(self, row: ListenerRow) -> TlsFactory | None:
+        if not row.security_protocol.uses_tls:
+            return None
+        security = self._ports.security.get(row.name)
+        if security is None or security.tls_context is None:
+            raise ValueError(f"listener {row.name} uses TLS but has no certificate")
+        context, loop = security.tls_context, self._data_loop
+        return lambda: TlsSession(context, loop.handshakes, server_side=True)
+
+    def _wire_planes(self) -> None:
+        loop = self._data_loop
+        data = self.planes[DATA]
+        data.queued = lambda: loop.waiting
+        data.queue_seconds = lambda: loop.waiting_seconds
+        data.busy_seconds = lambda: loop.busy_seconds
+        for name, queue in self._queues.items():
+            plane = self.planes[name]
+            plane.queued = queue.__len__
+            plane.queue_seconds = lambda queue=queue: queue.queue_seconds  # type: ignore[misc]
+            plane.busy_seconds = lambda queue=queue: queue.busy_seconds  # type: ignore[misc]
+        for name in {DATA, *(row.plane for row in self.table)}:
+            self.planes[name].register(self._ports.metrics)

@@ -15,7 +15,7 @@ from typing import Any
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_SEND_QUEUE_BYTES
 from signalbox.transport.buffer_pool import PooledBuffer
 from signalbox.transport.data_loop import GONE, READ, WRITE, DataLoop
-from signalbox.transport.frame_channel import Chunk, ClosedCallback, FrameCallback
+from signalbox.transport.frame_channel import Chunk, ClosedCallback, FrameCallback, OpenCallback
 from signalbox.transport.frame_reader import SIZE_BYTES, FrameReader, FrameSizeError
 from signalbox.transport.send_queue import SendQueue
 from signalbox.transport.socket_address import address_of
@@ -34,8 +34,8 @@ class DataChannel:
 
     __slots__ = (
         "_closing", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_reader", "_size_prefix",
-        "_sock", "active_at", "bytes_in", "bytes_out", "closed", "local_address", "on_closed", "peer_address",
-        "stalled_since",
+        "_sock", "active_at", "bytes_in", "bytes_out", "closed", "fault", "local_address", "on_closed", "on_ready",
+        "peer_address", "stalled_since",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket, max_frame_bytes: int = MAX_FRAME_SIZE_BYTES) -> None:
@@ -51,15 +51,18 @@ class DataChannel:
         self._flushing = False
         self._closing: str | None = None
         self._interest = READ
+        self.on_ready: OpenCallback = _unset
         self.on_closed: ClosedCallback = _unset
+        self.fault = ""
         self.active_at = loop.now
         self.stalled_since: float | None = None
         self.bytes_in = self.bytes_out = 0
         self.closed = False
 
     def start(self) -> None:
-        """Begin to read. The callbacks must be set."""
+        """Begin to read. The callbacks must be set; `on_ready` is called when frames can flow."""
         self._loop.register(self._sock, self, self._interest)
+        self.on_ready()
 
     # -- the owner's side
 
@@ -145,8 +148,7 @@ class DataChannel:
             return
         self._reader.muted = True
         self._closing = reason
-        if not self._queue.size_bytes:
-            self.close(reason)
+        self.flush()
 
     # -- the loop's side
 
@@ -174,8 +176,11 @@ class DataChannel:
         except OSError as error:
             self.close(f"sending failed: {error}")
             return
+        self._after_flush(count, queue.size_bytes)
+
+    def _after_flush(self, count: int, remaining: int) -> None:
         self.bytes_out += count
-        if not queue.size_bytes:
+        if not remaining:
             if self.stalled_since is not None:
                 self.stalled_since = None
                 self._set_interest(self._interest & ~WRITE)
@@ -216,7 +221,7 @@ class DataChannel:
                 if reader.target is not None and len(reader.target) > _LARGE_FRAME_BYTES:
                     self._expects_large = True
         except FrameSizeError as error:
-            self.close(str(error))
+            self._refuse_frame(error)
 
     def _read_size_first(self) -> None:
         """The last frame was large: read just the size of the next, then straight into its own buffer."""
@@ -235,7 +240,7 @@ class DataChannel:
         try:
             reader.expect(size)
         except FrameSizeError as error:
-            self.close(str(error))
+            self._refuse_frame(error)
             return
         if reader.target is not None:
             self._read()
@@ -246,10 +251,14 @@ class DataChannel:
         try:
             self._reader.resume()
         except FrameSizeError as error:
-            self.close(str(error))
+            self._refuse_frame(error)
             return
         if not self._reader.muted and not self._interest & READ:
             self._set_interest(self._interest | READ)
+
+    def _refuse_frame(self, error: FrameSizeError) -> None:
+        self.fault = "frame_size"
+        self.close(str(error))
 
     def _set_interest(self, interest: int) -> None:
         if interest != self._interest and not self.closed:

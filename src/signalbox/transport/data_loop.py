@@ -13,6 +13,7 @@ import select
 import socket
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from signalbox.common.limits import SENDFILE_FROM_BYTES, SHARED_RECEIVE_BUFFER_BYTES
@@ -61,11 +62,25 @@ class DataLoop:
         self.turns = 0
         self.busy_seconds = 0.0
         self.longest_turn_seconds = 0.0
+        self.waiting_seconds = 0.0
+        self._handshakes: ThreadPoolExecutor | None = None
         loop.add_reader(self._epoll.fileno(), self._turn)
 
     @property
     def asyncio_loop(self) -> asyncio.AbstractEventLoop:
         return self._loop
+
+    @property
+    def handshakes(self) -> ThreadPoolExecutor:
+        """Two threads for TLS handshakes, started with the first of them."""
+        if self._handshakes is None:
+            self._handshakes = ThreadPoolExecutor(2, thread_name_prefix="tls-handshake")
+        return self._handshakes
+
+    @property
+    def waiting(self) -> int:
+        """Connections that are ready but have not had their turn."""
+        return len(self._ready) + len(self._runnable)
 
     def register(self, sock: socket.socket, member: LoopMember, interest: int = READ) -> None:
         """Add `sock`; `member.on_events` is called while it is ready for `interest`."""
@@ -103,6 +118,8 @@ class DataLoop:
             self._armed.cancel()
             self._armed = None
         self._epoll.close()
+        if self._handshakes is not None:
+            self._handshakes.shutdown(wait=False, cancel_futures=True)
 
     @property
     def closed(self) -> bool:
@@ -133,6 +150,8 @@ class DataLoop:
             self.turns += 1
             taken = clock() - started
             self.busy_seconds += taken
+            # Queue length integrated over time is the time that all requests waited together.
+            self.waiting_seconds += taken * len(self._ready)
             if taken > self.longest_turn_seconds:
                 self.longest_turn_seconds = taken
             if self._runnable or self._dirty or self._turn_end:

@@ -25,6 +25,14 @@ class ShortFileError(OSError):
     """A file ended inside a slice that was promised to a peer."""
 
 
+def read_slice(piece: FileSlice, size_bytes: int) -> bytes:
+    """The first `size_bytes` of a slice. ShortFileError when the file has not got them."""
+    data = os.pread(piece.fd, size_bytes, piece.position)
+    if len(data) != size_bytes:
+        raise ShortFileError(f"file ended {size_bytes - len(data)} bytes before its slice")
+    return data
+
+
 class SendQueue:
     """Chunks waiting for one socket. `staging` is shared by all queues of a loop and used only inside `flush`."""
 
@@ -46,6 +54,24 @@ class SendQueue:
     def clear(self) -> None:
         self._chunks.clear()
         self.size_bytes = 0
+
+    def take(self, max_bytes: int) -> bytes:
+        """Remove the first chunks, about `max_bytes` of them, as bytes: for encryption. ShortFileError."""
+        pieces: list[bytes | bytearray | memoryview] = []
+        total = 0
+        chunks = self._chunks
+        while chunks and total < max_bytes:
+            first = chunks.popleft()
+            size = len(first)
+            if isinstance(first, FileSlice):
+                taken = min(size, max_bytes)
+                if taken < size:
+                    chunks.appendleft(FileSlice(first.fd, first.position + taken, size - taken, first.owner))
+                first, size = read_slice(first, taken), taken
+            pieces.append(first)
+            total += size
+        self.size_bytes -= total
+        return b"".join(pieces)
 
     def flush(self, sock: socket.socket) -> int:
         """Send until the queue is empty or the socket is full; the number of bytes that left.

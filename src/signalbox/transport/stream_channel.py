@@ -16,9 +16,9 @@ from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_SEND_QUEUE_BYTES
 from signalbox.transport.buffer_pool import BufferPool, PooledBuffer
 from signalbox.transport.data_channel import PEER_CLOSED
-from signalbox.transport.frame_channel import Chunk, ClosedCallback, FrameCallback
+from signalbox.transport.frame_channel import Chunk, ClosedCallback, FrameCallback, OpenCallback
 from signalbox.transport.frame_reader import FrameReader, FrameSizeError
-from signalbox.transport.send_queue import ShortFileError
+from signalbox.transport.send_queue import read_slice
 from signalbox.transport.socket_address import address_of
 from signalbox.transport.tls_session import TlsSession
 
@@ -30,24 +30,25 @@ def _unset(*_: object) -> None:
 
 
 class StreamChannel(asyncio.Protocol):
-    """`on_ready(channel)` is called once the connection stands (and TLS is through); it sets the callbacks."""
+    """`connected(channel)` is called when TCP stands; it sets the callbacks. `on_ready` follows when TLS does."""
 
     def __init__(
         self,
         pool: BufferPool,
-        on_ready: Callable[[StreamChannel], None],
+        connected: Callable[[StreamChannel], None],
         tls: TlsSession | None = None,
         max_frame_bytes: int = MAX_FRAME_SIZE_BYTES,
     ) -> None:
         self._pool = pool
-        self._on_ready = on_ready
+        self._connected = connected
         self._tls = tls
         self._reader = FrameReader(pool, _unset, max_frame_bytes)
         self._chunks: deque[Chunk] = deque()
         self._transport: asyncio.Transport | None = None
         self._writable = True
         self._closing: str | None = None
-        self._ready = False
+        self.on_ready: OpenCallback = _unset
+        self.fault = ""
         self.on_closed: ClosedCallback = _unset
         self.active_at = time.monotonic()
         self.stalled_since: float | None = None
@@ -144,8 +145,13 @@ class StreamChannel(asyncio.Protocol):
             return
         self.peer_address = address_of(peer)
         self.local_address = address_of(transport.get_extra_info("sockname"))
+        self._connected(self)
+        if self.closed:
+            return
         if self._tls is None:
-            self._become_ready()
+            self.on_ready()
+        else:
+            self._tls.advance(asyncio.get_running_loop(), self._advanced)
 
     def data_received(self, data: bytes) -> None:
         if self.closed:
@@ -153,10 +159,14 @@ class StreamChannel(asyncio.Protocol):
         started = time.monotonic()
         self.active_at = started
         self.bytes_in += len(data)
-        try:
+        if self._tls is None:
             self._take(data)
-        except FrameSizeError as error:
-            self.close(str(error))
+        else:
+            self._tls.receive(data)
+            if self._tls.established:
+                self._decrypt()
+            else:
+                self._tls.advance(asyncio.get_running_loop(), self._advanced)
         self.busy_seconds += time.monotonic() - started
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -171,28 +181,69 @@ class StreamChannel(asyncio.Protocol):
         self.stalled_since = None
         self._pump()
 
-    def _become_ready(self) -> None:
-        self._ready = True
-        self._on_ready(self)
+    def _advanced(self, error: Exception | None) -> None:
+        """A step of the TLS handshake is done."""
+        if self.closed:
+            return
+        assert self._tls is not None
+        self._write(self._tls.outgoing())
+        if error is not None:
+            self.fault = "tls_handshake"
+            self.close(f"the TLS handshake failed: {getattr(error, 'reason', None) or error}")
+        elif self._tls.established:
+            self.on_ready()
+            self._decrypt()
+
+    def _decrypt(self) -> None:
+        assert self._tls is not None
+        plaintext = memoryview(bytearray(_PIECE_BYTES))
+        try:
+            while not self.closed:
+                count = self._tls.read_into(plaintext)
+                if count < 0:
+                    self.close(PEER_CLOSED)
+                if count <= 0:
+                    break
+                self._take(bytes(plaintext[:count]))
+        except OSError as error:
+            self.close(f"TLS failed: {error}")
+            return
+        self._write(self._tls.outgoing())
 
     def _take(self, data: bytes) -> None:
+        """Plain bytes, whatever the reader's state."""
         reader = self._reader
         view = memoryview(data)
         start = 0
-        while start < len(view) and not self.closed:
-            if reader.target is None:
-                if reader.muted:
-                    # Reading was paused too late for these bytes: they wait with the others.
-                    reader.append_backlog(view[start:])
-                    assert self._transport is not None
-                    self._transport.pause_reading()
+        try:
+            while start < len(view) and not self.closed:
+                if reader.target is None:
+                    if reader.muted:
+                        # Reading was paused too late for these bytes: they wait with the others.
+                        reader.append_backlog(view[start:])
+                        self._pause_reading()
+                    else:
+                        reader.feed(view, start, len(view))
                     return
-                reader.feed(view, start, len(view))
-                return
-            count = min(len(reader.target), len(view) - start)
-            reader.target[:count] = view[start : start + count]
-            start += count
-            reader.filled(count)
+                count = min(len(reader.target), len(view) - start)
+                reader.target[:count] = view[start : start + count]
+                start += count
+                reader.filled(count)
+        except FrameSizeError as error:
+            self._refuse_frame(error)
+
+    def _refuse_frame(self, error: FrameSizeError) -> None:
+        self.fault = "frame_size"
+        self.close(str(error))
+
+    def _pause_reading(self) -> None:
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def _write(self, data: bytes) -> None:
+        if data and self._transport is not None and not self.closed:
+            self.bytes_out += len(data)
+            self._transport.write(data)
 
     def _resume(self) -> None:
         if self.closed:
@@ -200,7 +251,7 @@ class StreamChannel(asyncio.Protocol):
         try:
             self._reader.resume()
         except FrameSizeError as error:
-            self.close(str(error))
+            self._refuse_frame(error)
             return
         if not self._reader.muted and self._transport is not None:
             self._transport.resume_reading()
@@ -221,8 +272,11 @@ class StreamChannel(asyncio.Protocol):
                 self.close(f"sending failed: {error}")
                 return
             self.queued_bytes -= size
-            self.bytes_out += size
-            transport.write(b"".join(pieces))
+            data = b"".join(pieces)
+            if self._tls is not None:
+                self._tls.write(data)
+                data = self._tls.outgoing()
+            self._write(data)
         if self._closing is not None and not self._chunks:
             reason, self._closing = self._closing, None
             self._finish_close(reason)
@@ -235,14 +289,14 @@ class StreamChannel(asyncio.Protocol):
         if size < chunk.size:
             rest = FileSlice(chunk.fd, chunk.position + size, chunk.size - size, chunk.owner)
             self._chunks.appendleft(rest)
-        data = FileSlice(chunk.fd, chunk.position, size, chunk.owner).read()
-        if len(data) != size:
-            raise ShortFileError(f"file ended {size - len(data)} bytes before its slice")
-        return data
+        return read_slice(chunk, size)
 
     def _finish_close(self, reason: str) -> None:
         """asyncio sends what it holds before it closes."""
         assert self._transport is not None
+        if self._tls is not None:
+            self._tls.say_goodbye()
+            self._write(self._tls.outgoing())
         self._transport.close()
         self.closed = True
         self._reader.discard()

@@ -1,0 +1,81 @@
+"""Connections that take up room for nothing: idle, stalled, or never finished with setting up.
+
+One sweep a second over all connections, a bounded number per step, so that ten thousand of them do not hold up the
+loop. A connection with a request in the house is not idle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from signalbox.common.clock import Clock
+from signalbox.network.connection import Connection
+
+_SWEEP_SECONDS = 1.0
+_PER_STEP = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryLimits:
+    """Seconds; `idle` is None for never."""
+
+    idle: float | None
+    stall: float
+    setup: float
+
+
+def expiry_reason(connection: Connection, now: float, limits: ExpiryLimits) -> str | None:
+    """Why `connection` has to go now, or None."""
+    channel = connection.channel
+    if channel.stalled_since is not None and now - channel.stalled_since > limits.stall:
+        return f"the peer took no byte for {limits.stall:g} s (connection.write.stall.timeout.ms)"
+    if not connection.established and now - connection.opened_at > limits.setup:
+        return f"not authenticated after {limits.setup:g} s (connection.setup.timeout.ms)"
+    if limits.idle is not None and not connection.busy and now - channel.active_at > limits.idle:
+        return f"idle for more than {limits.idle:g} s (connections.max.idle.ms)"
+    return None
+
+
+class IdleExpiry:
+    """`connections()` gives those of the whole server; `trim()` is called once a sweep."""
+
+    def __init__(
+        self,
+        connections: Callable[[], Iterable[Connection]],
+        limits: ExpiryLimits,
+        clock: Clock,
+        trim: Callable[[], None],
+    ) -> None:
+        self._connections = connections
+        self._limits = limits
+        self._clock = clock
+        self._trim = trim
+        self._handle: asyncio.TimerHandle | None = None
+        self._rest: Iterator[Connection] = iter(())
+
+    def start(self) -> None:
+        self._handle = asyncio.get_running_loop().call_later(_SWEEP_SECONDS, self._sweep)
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+
+    def _sweep(self) -> None:
+        self._trim()
+        self._rest = iter(list(self._connections()))
+        self._step()
+
+    def _step(self) -> None:
+        now = self._clock.monotonic()
+        for _ in range(_PER_STEP):
+            connection = next(self._rest, None)
+            if connection is None:
+                self.start()
+                return
+            reason = None if connection.channel.closed else expiry_reason(connection, now, self._limits)
+            if reason is not None:
+                connection.listener.plane.expired_connections_killed += 1
+                connection.close(reason)
+        self._handle = asyncio.get_running_loop().call_later(0, self._step)

@@ -1,0 +1,53 @@
+"""From settings to limits: which keys set which connection limit of the broker and of each listener."""
+
+from __future__ import annotations
+
+from signalbox.common.clock import Clock
+from signalbox.network.connection_quotas import (
+    BrokerLimits,
+    ConnectionQuotas,
+    CreationRate,
+    ListenerLimits,
+)
+from signalbox.network.idle_expiry import ExpiryLimits
+from signalbox.network.listener_table import ListenerTable
+from signalbox.network.network_settings import ListenerSettings, NetworkSettings, parse_per_ip_overrides
+
+_COUNT_KEY = "max.connections"
+_RATE_KEY = "max.connection.creation.rate"
+_UNLIMITED = 2**31 - 1
+
+
+def read_quotas(table: ListenerTable, settings: NetworkSettings, clock: Clock) -> ConnectionQuotas:
+    """The connection quotas of a node. A listener has limits of its own only where its prefixed keys are set."""
+    everywhere = settings.everywhere
+    overrides, _ = parse_per_ip_overrides(everywhere.text("max.connections.per.ip.overrides"))
+    broker = BrokerLimits(
+        max_connections=everywhere.number(_COUNT_KEY),
+        max_creation_rate=everywhere.number(_RATE_KEY),
+        max_per_ip=everywhere.number("max.connections.per.ip"),
+        per_ip_overrides=overrides,
+    )
+    listeners = {
+        row.name: ListenerLimits(
+            max_connections=_own(settings.listener(row.name), _COUNT_KEY),
+            creation_rate=CreationRate(_own(settings.listener(row.name), _RATE_KEY)),
+            protected=row.inter_broker and len(table) > 1,
+        )
+        for row in table
+    }
+    return ConnectionQuotas(broker, listeners, clock)
+
+
+def read_expiry_limits(settings: ListenerSettings) -> ExpiryLimits:
+    """How long connections may idle, stall and take to set up."""
+    idle_ms = settings.number("connections.max.idle.ms")
+    return ExpiryLimits(
+        idle=idle_ms / 1000 if idle_ms >= 0 else None,
+        stall=settings.number("connection.write.stall.timeout.ms") / 1000,
+        setup=settings.number("connection.setup.timeout.ms") / 1000,
+    )
+
+
+def _own(settings: ListenerSettings, key: str) -> int:
+    return settings.number(key) if key in settings.own else _UNLIMITED

@@ -1,0 +1,138 @@
+"""From an accepted socket to a connection that may send requests: limits, channel, context, authentication.
+
+One per listener. Every connection of the listener is in `connections` from the moment it is counted until it closes.
+"""
+
+from __future__ import annotations
+
+import logging
+from itertools import count
+
+from signalbox.common.audit_event import AuditEvent, AuditKind
+from signalbox.network.authentication import Authentication
+from signalbox.network.connection import Connection
+from signalbox.network.connection_quotas import ConnectionQuotas
+from signalbox.network.listener import Listener
+from signalbox.network.ports import NetworkPorts
+from signalbox.security.principal import AuthenticationEvidence
+from signalbox.security.request_context import RequestContext
+from signalbox.security.tls import distinguished_name
+from signalbox.transport.frame_channel import FrameChannel
+from signalbox.transport.socket_address import address_bytes
+
+log = logging.getLogger("signalbox.network.reception")
+
+
+class Reception:
+    """`next_index` numbers connections over all listeners of the server."""
+
+    def __init__(
+        self, listener: Listener, ports: NetworkPorts, quotas: ConnectionQuotas, next_index: count[int]
+    ) -> None:
+        self.listener = listener
+        self.connections: dict[int, Connection] = {}
+        self._ports = ports
+        self._quotas = quotas
+        self._next_index = next_index
+
+    def wait_seconds(self) -> float:
+        """For the acceptor: seconds until another connection may come."""
+        return self._quotas.wait_seconds(self.listener.row.name)
+
+    def admit(self, address: str) -> bool:
+        """Whether one more connection from `address` may stay; a refusal is counted and logged."""
+        name = self.listener.row.name
+        if self._quotas.admit(name, address):
+            return True
+        event = AuditEvent(
+            kind=AuditKind.REFUSED,
+            listener=name,
+            plane=self.listener.plane.name,
+            client_address=address,
+            reason=f"too many connections from {address} (max.connections.per.ip)",
+        )
+        self.listener.refusals.note("too_many_connections", event)
+        return False
+
+    def welcome(self, channel: FrameChannel) -> Connection:
+        """A connection on an admitted channel, which has not begun to read; follow with `ready` when it stands."""
+        row = self.listener.row
+        host, port = channel.peer_address
+        local_host, local_port = channel.local_address
+        index = next(self._next_index)
+        context = RequestContext(
+            f"{local_host}:{local_port}-{host}:{port}-0-{index}",
+            row.name,
+            row.security_protocol,
+            host,
+            address_bytes(host),
+            privileged=row.privileged,
+            control_plane=row.plane != "data",
+            inter_broker=row.inter_broker,
+            authenticated=False,
+        )
+        connection = Connection(self.listener, channel, context)
+        channel.on_closed = lambda reason: self._gone(index, connection, reason)
+        self.connections[index] = connection
+        self.listener.plane.connections += 1
+        return connection
+
+    def ready(self, connection: Connection) -> None:
+        """The channel stands, TLS included: authenticate, or take requests at once."""
+        channel = connection.channel
+        if connection.context.security_protocol.uses_sasl:
+            Authentication(connection, self.listener, self._ports, self.established).begin()
+            return
+        certificate = channel.peer_certificate
+        self.established(connection, distinguished_name(certificate) if certificate else None)
+
+    def established(self, connection: Connection, tls_subject: str | None = None) -> None:
+        """The peer is who it is: requests go to the broker from now on."""
+        context = connection.context
+        if not context.security_protocol.uses_sasl:
+            evidence = AuthenticationEvidence(
+                context.security_protocol, context.client_address, context.listener_name, tls_subject
+            )
+            context.principal = self._ports.principal_builder.build(evidence)
+        context.authenticated = True
+        channel = connection.channel
+        channel.max_frame_bytes = self.listener.max_frame_bytes
+        channel.on_frame = connection.on_frame
+        connection.established = True
+        self._ports.audit.record(self._event(AuditKind.CONNECTION_OPEN, connection, ""))
+        if self._ports.watcher is not None:
+            self._ports.watcher.opened(connection)
+
+    def close_all(self, reason: str) -> None:
+        for connection in list(self.connections.values()):
+            connection.close(reason)
+
+    def _gone(self, index: int, connection: Connection, reason: str) -> None:
+        del self.connections[index]
+        self.listener.plane.connections -= 1
+        context = connection.context
+        self._quotas.release(context.listener_name, context.client_address)
+        connection.gone()
+        if connection.channel.fault:
+            connection.note_refusal(connection.channel.fault, reason, None)
+        if connection.established:
+            if self._ports.watcher is not None:
+                self._ports.watcher.closed(connection, reason)
+            self._ports.audit.record(self._event(AuditKind.CONNECTION_CLOSE, connection, reason))
+        log.debug("connection %s closed: %s", context.connection_id, reason)
+
+    def _event(self, kind: AuditKind, connection: Connection, reason: str) -> AuditEvent:
+        context = connection.context
+        return AuditEvent(
+            kind=kind,
+            timestamp_ms=self._ports.clock.now_ms(),
+            listener=context.listener_name,
+            plane=self.listener.plane.name,
+            connection_id=context.connection_id,
+            client_address=context.client_address,
+            client_software=context.client_software_name,
+            principal=str(context.principal),
+            reason=reason,
+            request_bytes=connection.channel.bytes_in,
+            response_bytes=connection.channel.bytes_out,
+        )

@@ -1,0 +1,1 @@
+"""SASL mechanisms as state machines: tokens in, tokens out, no socket and no clock."""

@@ -1,0 +1,82 @@
+"""SASL PLAIN (RFC 4616): authorization id, user and password in one token, NUL between them.
+
+Kafka's server takes users from `user_<name>="<password>"` options of the JAAS login module, and refuses an
+authorization id that differs from the user. Passwords are compared in constant time.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+
+from signalbox.security.sasl.mechanism import SaslError
+
+PLAIN = "PLAIN"
+_MAX_TOKEN_BYTES = 65_536
+OTHER_IDENTITY = "Authentication failed: Client requested an authorization id that is different from username"
+_INVALID = "Authentication failed: Invalid username or password"
+
+
+class PlainMechanism:
+    """`passwords` by user name; read at each attempt, so it may change."""
+
+    name = PLAIN
+
+    def __init__(self, passwords: Mapping[str, str]) -> None:
+        self._passwords = passwords
+
+    def begin(self) -> PlainServerExchange:
+        return PlainServerExchange(self._passwords)
+
+
+class PlainServerExchange:
+    """One token decides."""
+
+    token_authenticated = False
+
+    def __init__(self, passwords: Mapping[str, str]) -> None:
+        self._passwords = passwords
+        self.complete = False
+        self.authorization_id = ""
+
+    def respond(self, token: bytes) -> bytes:
+        if len(token) > _MAX_TOKEN_BYTES:
+            raise SaslError("Authentication failed: the token is too long")
+        try:
+            pieces = token.decode().split("\0")
+        except UnicodeDecodeError:
+            raise SaslError("Authentication failed: the token is not UTF-8") from None
+        if len(pieces) != 3:
+            raise SaslError(f"Invalid SASL/PLAIN response: expected 3 tokens, got {len(pieces)}")
+        authorization_id, user, password = pieces
+        if not user:
+            raise SaslError("Authentication failed: username not specified")
+        if not password:
+            raise SaslError("Authentication failed: password not specified")
+        expected = self._passwords.get(user)
+        # An unknown user costs the same comparison as a wrong password.
+        same = hmac.compare_digest((expected if expected is not None else "\0").encode(), password.encode())
+        if expected is None or not same:
+            raise SaslError(_INVALID)
+        if authorization_id and authorization_id != user:
+            raise SaslError(OTHER_IDENTITY)
+        self.authorization_id = user
+        self.complete = True
+        return b""
+
+
+class PlainClientExchange:
+    """Says who it is, once."""
+
+    def __init__(self, user: str, password: str, authorization_id: str = "") -> None:
+        self._token = f"{authorization_id}\0{user}\0{password}".encode()
+        self.complete = False
+
+    def first(self) -> bytes:
+        return self._token
+
+    def respond(self, challenge: bytes) -> bytes | None:
+        if challenge:
+            raise SaslError("the server answered PLAIN with a challenge")
+        self.complete = True
+        return None

@@ -1,0 +1,176 @@
+"""Kafka's wrapping of SASL, server side: handshake, then tokens, as one state machine without a socket (KIP-43,
+KIP-152, KIP-368).
+
+| state | SaslHandshake 0 | SaslHandshake 1 | SaslAuthenticate | raw token | another API |
+|---|---|---|---|---|---|
+| HANDSHAKE | → TOKENS_RAW | → TOKENS | refused, 34 | - | refused |
+| TOKENS | refused, 34 | refused, 34 | token → TOKENS or COMPLETE | - | refused |
+| TOKENS_RAW | - | - | - | token → TOKENS_RAW or COMPLETE | - |
+| COMPLETE | reauthentication → TOKENS_RAW is refused, 34 | reauthentication → TOKENS | refused, 34 | - | not ours |
+
+34 is ILLEGAL_SASL_STATE. "Refused" closes the connection after the answer, if there is one. ApiVersions never comes
+here. A failed exchange is answered late (`Reply.failed`), so that guessing is slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.headers import RequestHeader, encode_response_header
+from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from signalbox.security.sasl.mechanism import SaslError, SaslMechanism, SaslServerExchange
+
+__all__ = ["Outcome", "Reply", "SaslMechanism", "SaslServerSession", "SaslState"]
+
+
+class SaslState(Enum):
+    HANDSHAKE = "handshake"
+    TOKENS = "tokens"
+    TOKENS_RAW = "tokens_raw"
+    COMPLETE = "complete"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a complete exchange proved."""
+
+    authorization_id: str
+    mechanism: str
+    token_authenticated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`answer` is a response frame without its size, None when there is none. `failed` is the reason for which the
+    connection has to close after the answer (both after the delay), `outcome` is set when the peer is through."""
+
+    answer: bytes | None = None
+    failed: str | None = None
+    outcome: Outcome | None = None
+
+
+class SaslServerSession:
+    """One connection's authentications. `session_lifetime_ms` is told to the client, 0 for no end."""
+
+    def __init__(self, mechanisms: Mapping[str, SaslMechanism], session_lifetime_ms: int = 0) -> None:
+        self._mechanisms = mechanisms
+        self._session_lifetime_ms = session_lifetime_ms
+        self._exchange: SaslServerExchange | None = None
+        self._mechanism = ""
+        self._first_mechanism = ""
+        self.state = SaslState.HANDSHAKE
+
+    def on_request(self, header: RequestHeader, frame: memoryview, body_offset: int) -> Reply:
+        """A SaslHandshake or SaslAuthenticate request, or one that has no business here. DecodeError."""
+        if header.api_key == ApiKey.SASL_HANDSHAKE:
+            return self._handshake(header, SaslHandshakeRequest.decode(frame, header.api_version, body_offset))
+        if header.api_key == ApiKey.SASL_AUTHENTICATE:
+            request = SaslAuthenticateRequest.decode(frame, header.api_version, body_offset)
+            return self._authenticate(header, bytes(request.auth_bytes))
+        self.state = SaslState.FAILED
+        return Reply(failed=f"API {header.api_key} during SASL authentication")
+
+    def on_token(self, token: bytes) -> Reply:
+        """A raw token, after SaslHandshake 0. Failures are not explained there."""
+        try:
+            answer, outcome = self._step(token)
+        except SaslError as error:
+            return Reply(failed=str(error))
+        return Reply(answer=answer, outcome=outcome)
+
+    def _handshake(self, header: RequestHeader, request: SaslHandshakeRequest) -> Reply:
+        again = self.state is SaslState.COMPLETE
+        if self.state is not SaslState.HANDSHAKE and not (again and header.api_version > 0):
+            return self._refuse_handshake(
+                header, Error.ILLEGAL_SASL_STATE, f"SaslHandshake in state {self.state.value}"
+            )
+        mechanism = self._mechanisms.get(request.mechanism)
+        if mechanism is None:
+            return self._refuse_handshake(
+                header,
+                Error.UNSUPPORTED_SASL_MECHANISM,
+                f"the mechanism {request.mechanism!r} is not enabled, {', '.join(self._mechanisms)} are",
+            )
+        if again and request.mechanism != self._first_mechanism:
+            return self._refuse_handshake(
+                header,
+                Error.ILLEGAL_SASL_STATE,
+                f"re-authentication with {request.mechanism} instead of {self._first_mechanism}",
+            )
+        self._mechanism = mechanism.name
+        self._exchange = mechanism.begin()
+        self.state = SaslState.TOKENS if header.api_version > 0 else SaslState.TOKENS_RAW
+        return Reply(answer=self._handshake_answer(header, Error.NONE))
+
+    def _authenticate(self, header: RequestHeader, token: bytes) -> Reply:
+        if self.state is not SaslState.TOKENS:
+            reason = f"SaslAuthenticate in state {self.state.value}"
+            self.state = SaslState.FAILED
+            return Reply(self._authenticate_answer(header, Error.ILLEGAL_SASL_STATE, reason), failed=reason)
+        try:
+            answer, outcome = self._step(token)
+        except SaslError as error:
+            return Reply(
+                self._authenticate_answer(header, Error.SASL_AUTHENTICATION_FAILED, str(error)), failed=str(error)
+            )
+        return Reply(self._authenticate_answer(header, Error.NONE, None, answer, outcome), outcome=outcome)
+
+    def _step(self, token: bytes) -> tuple[bytes, Outcome | None]:
+        exchange = self._exchange
+        assert exchange is not None
+        try:
+            answer = exchange.respond(token)
+        except SaslError:
+            self.state = SaslState.FAILED
+            raise
+        if not exchange.complete:
+            return answer, None
+        self.state = SaslState.COMPLETE
+        self._exchange = None
+        self._first_mechanism = self._first_mechanism or self._mechanism
+        return answer, Outcome(exchange.authorization_id, self._mechanism, exchange.token_authenticated)
+
+    def _refuse_handshake(self, header: RequestHeader, error: Error, reason: str) -> Reply:
+        self.state = SaslState.FAILED
+        return Reply(self._handshake_answer(header, error), failed=reason)
+
+    def _handshake_answer(self, header: RequestHeader, error: Error) -> bytes:
+        response = SaslHandshakeResponse(error_code=int(error), mechanisms=list(self._mechanisms))
+        return _framed(header, response.encode(header.api_version))
+
+    def _authenticate_answer(
+        self,
+        header: RequestHeader,
+        error: Error,
+        message: str | None,
+        token: bytes = b"",
+        outcome: Outcome | None = None,
+    ) -> bytes:
+        lifetime_ms = self._session_lifetime_ms if outcome is not None and header.api_version > 0 else 0
+        response = SaslAuthenticateResponse(
+            error_code=int(error), error_message=message, auth_bytes=token, session_lifetime_ms=lifetime_ms
+        )
+        return _framed(header, response.encode(header.api_version))
+
+
+def illegal_sasl_state(header: RequestHeader) -> bytes:
+    """The answer to a SASL request on a connection that does not authenticate, or has done so long ago."""
+    code = int(Error.ILLEGAL_SASL_STATE)
+    response: SaslHandshakeResponse | SaslAuthenticateResponse
+    if header.api_key == ApiKey.SASL_HANDSHAKE:
+        response = SaslHandshakeResponse(error_code=code)
+    else:
+        response = SaslAuthenticateResponse(
+            error_code=code, error_message="SaslAuthenticate request received after successful authentication"
+        )
+    return _framed(header, response.encode(header.api_version))
+
+
+def _framed(header: RequestHeader, body: bytes) -> bytes:
+    return encode_response_header(header.api_key, header.api_version, header.correlation_id) + body

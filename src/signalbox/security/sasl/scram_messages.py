@@ -1,0 +1,188 @@
+"""The texts of SCRAM (RFC 5802) as values: attribute lists, escaped names, credentials.
+
+Kafka adds extensions to the client's first message: `tokenauth=true` says that the user is a delegation token's id.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from signalbox.security.sasl.mechanism import SaslError
+
+MIN_ITERATIONS = 4096
+MAX_ITERATIONS = 16384
+_HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+SCRAM_MECHANISMS = tuple(_HASHES)
+
+_CLIENT_FIRST = re.compile(
+    r"(?P<gs2>n,(?:a=(?P<authzid>[^,]*))?,)(?P<bare>(?:m=[^,]*,)?n=(?P<user>[^,]*),r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+)"
+    r"(?P<extensions>(?:,[a-z]+=[^,]*)*))"
+)
+_SERVER_FIRST = re.compile(
+    r"r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+),s=(?P<salt>[A-Za-z0-9+/=]+),i=(?P<iterations>\d{1,7})(?:,.*)?"
+)
+_CLIENT_FINAL = re.compile(
+    r"(?P<bare>c=(?P<binding>[A-Za-z0-9+/=]+),r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+)(?:,[^,]*)*?),p=(?P<proof>[A-Za-z0-9+/=]+)"
+)
+_SERVER_FINAL = re.compile(r"(?:e=(?P<error>[^,]+)|v=(?P<verifier>[A-Za-z0-9+/=]+))(?:,.*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class ScramCredential:
+    """What a server keeps of a password."""
+
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+    iterations: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFirst:
+    gs2_header: str
+    bare: str
+    authorization_id: str
+    user: str
+    nonce: str
+    extensions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFirst:
+    text: str
+    nonce: str
+    salt: bytes
+    iterations: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFinal:
+    bare: str
+    binding: bytes
+    nonce: str
+    proof: bytes
+
+
+def hash_name(mechanism: str) -> str:
+    """hashlib's name of a mechanism's hash; KeyError for an unknown mechanism."""
+    return _HASHES[mechanism]
+
+
+def salted_password(mechanism: str, password: str, salt: bytes, iterations: int) -> bytes:
+    """Hi() of the RFC: the expensive step, 1 to 3 ms for 4096 iterations."""
+    return hashlib.pbkdf2_hmac(hash_name(mechanism), password.encode(), salt, iterations)
+
+
+def keyed(mechanism: str, key: bytes, data: bytes) -> bytes:
+    """HMAC of the RFC."""
+    return hmac.digest(key, data, hash_name(mechanism))
+
+
+def hashed(mechanism: str, data: bytes) -> bytes:
+    """H of the RFC."""
+    return hashlib.new(hash_name(mechanism), data).digest()
+
+
+def credential_from_salted(mechanism: str, salted: bytes, salt: bytes, iterations: int) -> ScramCredential:
+    """What AlterUserScramCredentials stores: clients send the salted password, never the plain one."""
+    stored_key = hashed(mechanism, keyed(mechanism, salted, b"Client Key"))
+    return ScramCredential(salt, stored_key, keyed(mechanism, salted, b"Server Key"), iterations)
+
+
+def make_credential(mechanism: str, password: str, salt: bytes, iterations: int = MIN_ITERATIONS) -> ScramCredential:
+    """A credential from a password, for JAAS files, tests and command lines."""
+    return credential_from_salted(mechanism, salted_password(mechanism, password, salt, iterations), salt, iterations)
+
+
+def format_credential(credential: ScramCredential) -> str:
+    """Kafka's text of a credential in the metadata store."""
+    salt, stored_key, server_key = map(encode_base64, (credential.salt, credential.stored_key, credential.server_key))
+    return f"salt={salt},stored_key={stored_key},server_key={server_key},iterations={credential.iterations}"
+
+
+def parse_credential(text: str) -> ScramCredential:
+    """The credential behind Kafka's text; ValueError when it is none."""
+    fields = dict(piece.split("=", 1) for piece in text.split(",") if "=" in piece)
+    try:
+        return ScramCredential(
+            base64.b64decode(fields["salt"], validate=True),
+            base64.b64decode(fields["stored_key"], validate=True),
+            base64.b64decode(fields["server_key"], validate=True),
+            int(fields["iterations"]),
+        )
+    except (KeyError, binascii.Error) as error:
+        raise ValueError(f"not a SCRAM credential: {error}") from error
+
+
+def escape_name(name: str) -> str:
+    return name.replace("=", "=3D").replace(",", "=2C")
+
+
+def unescape_name(text: str) -> str:
+    """SaslError for a '=' that escapes nothing."""
+    if re.search(r"=(?!2C|3D)", text):
+        raise SaslError("invalid escape in a SCRAM name")
+    return text.replace("=2C", ",").replace("=3D", "=")
+
+
+def parse_client_first(token: bytes) -> ClientFirst:
+    match = _CLIENT_FIRST.fullmatch(_text(token))
+    if match is None:
+        raise SaslError("invalid SCRAM client first message")
+    extensions = dict(piece.split("=", 1) for piece in match["extensions"].split(",") if piece)
+    return ClientFirst(
+        match["gs2"],
+        match["bare"],
+        unescape_name(match["authzid"] or ""),
+        unescape_name(match["user"]),
+        match["nonce"],
+        extensions,
+    )
+
+
+def parse_server_first(token: bytes) -> ServerFirst:
+    match = _SERVER_FIRST.fullmatch(_text(token))
+    if match is None:
+        raise SaslError("invalid SCRAM server first message")
+    return ServerFirst(match[0], match["nonce"], _decode(match["salt"]), int(match["iterations"]))
+
+
+def parse_client_final(token: bytes) -> ClientFinal:
+    match = _CLIENT_FINAL.fullmatch(_text(token))
+    if match is None:
+        raise SaslError("invalid SCRAM client final message")
+    return ClientFinal(match["bare"], _decode(match["binding"]), match["nonce"], _decode(match["proof"]))
+
+
+def parse_server_final(token: bytes) -> bytes:
+    """The verifier; SaslError with the server's error."""
+    match = _SERVER_FINAL.fullmatch(_text(token))
+    if match is None:
+        raise SaslError("invalid SCRAM server final message")
+    if match["error"]:
+        raise SaslError(f"the server refused: {match['error']}")
+    return _decode(match["verifier"])
+
+
+def encode_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _decode(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise SaslError("invalid base64 in a SCRAM message") from None
+
+
+def _text(token: bytes) -> str:
+    try:
+        return token.decode()
+    except UnicodeDecodeError:
+        raise SaslError("a SCRAM message is not UTF-8") from None

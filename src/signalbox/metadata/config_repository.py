@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from signalbox.common.clock import Clock
 from signalbox.metadata.entity_config import Configs, decode_config_change, decode_configs
@@ -26,7 +26,7 @@ _NOTHING: Configs = {}
 
 
 class ConfigRepository:
-    """Configs by entity path (`topics/flights`, `brokers/1`, `brokers/<default>`). Treat what it returns as read-only."""
+    """Configs by entity path (`topics/flights`, `brokers/1`, `brokers/<default>`). What it returns is read-only."""
 
     def __init__(self, store: MetadataStore, clock: Clock) -> None:
         self._store = store
@@ -76,6 +76,12 @@ class ConfigRepository:
         """All entities that have configs."""
         return self._configs
 
+    async def load(self, entity_paths: Iterable[str]) -> None:
+        """Read these entities now: for a topic just made, whose notification may still be on its way."""
+        for entity_path in entity_paths:
+            path = f"{CONFIG}/{entity_path}"
+            self._take(entity_path, path, await self._store.read(path))
+
     def subscribe(self, listener: ConfigListener) -> Callable[[], None]:
         """Call `listener(entity_path, configs)` after each change, until the returned function is called."""
         self._listeners.append(listener)
@@ -106,9 +112,7 @@ class ConfigRepository:
                 entity_paths[decode_config_change(path, found[path].data)] = None
             except BadEntry as error:
                 log.error("skipping a config change: %s", error)
-        for entity_path in entity_paths:
-            path = f"{CONFIG}/{entity_path}"
-            self._take(entity_path, path, await self._store.read(path))
+        await self.load(entity_paths)
         if fresh:
             self._last_notification = fresh[-1][0]
         await self._remove_old([path for _, path in notifications], found)

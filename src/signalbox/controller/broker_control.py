@@ -1,0 +1,101 @@
+"""Brokers come, go, restart and change (facts §4.10): what the list of registrations means for partitions.
+
+A restart shows as the same id with a larger broker epoch and is a failure followed by a start. What changed besides
+the epoch (endpoints, rack) only has to be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from signalbox.common.ids import TopicPartition
+from signalbox.controller.context import ControllerContext, LiveBroker
+from signalbox.controller.decision import BrokersAnnounced, Decision, Effect, Inputs, LeadersAnnounced
+from signalbox.controller.partition_control import bring_online, take_replicas_offline
+from signalbox.controller.records import BrokerJoined, BrokerLeft, Record, ReplicasOffline
+from signalbox.controller.replay import replay
+from signalbox.controller.topic_deletion import ask_again
+
+
+def brokers_changed(context: ControllerContext, inputs: Inputs, now: Mapping[int, LiveBroker]) -> Decision:
+    """`now` is what the store has: elections, and who must be told what."""
+    before = context.brokers
+    gone = [broker_id for broker_id in before if broker_id not in now]
+    bounced = [
+        broker_id
+        for broker_id, broker in now.items()
+        if broker_id in before and before[broker_id].broker_epoch != broker.broker_epoch
+    ]
+    joined = [broker_id for broker_id in now if broker_id not in before]
+    modified = [
+        broker_id
+        for broker_id, broker in now.items()
+        if broker_id in before and broker_id not in bounced and before[broker_id] != broker
+    ]
+    if not (gone or bounced or joined or modified):
+        return Decision()
+    failed = frozenset(gone + bounced)
+    departures: list[Record] = [BrokerLeft(broker_id) for broker_id in failed]
+    without, _ = replay(context, departures)
+    losses = take_replicas_offline(without, failed, _partitions_on(context, failed), _unclean(without, inputs))
+    arrivals: list[Record] = [*losses, *(BrokerJoined(now[each]) for each in (*bounced, *joined, *modified))]
+    arrived, _ = replay(without, arrivals)
+    newcomers = (*bounced, *joined)
+    waiting = _partitions_on(arrived, frozenset(newcomers))
+    created, led = bring_online(arrived, waiting, _unclean(arrived, inputs))
+    touched = [*(loss.partition for loss in losses), *(each.partition for each in led)]
+    effects: list[Effect] = [
+        BrokersAnnounced(newcomers),
+        LeadersAnnounced(tuple(dict.fromkeys(touched))),
+        *(LeadersAnnounced(tuple(arrived.partitions_on(each)), brokers=(each,)) for each in newcomers),
+        LeadersAnnounced(tuple(each.partition for each in created), is_new=True),
+        *ask_again(arrived, newcomers),
+    ]
+    return Decision(records=(*departures, *arrivals, *created, *led), effects=tuple(effects))
+
+
+def replicas_offline(
+    context: ControllerContext,
+    inputs: Inputs,
+    broker_id: int,
+    failed: Iterable[TopicPartition],
+    working: Iterable[TopicPartition],
+) -> Decision:
+    """A living broker answered for its replicas: those in a failed directory are lost until it says otherwise."""
+    known = context.offline_replicas.get(broker_id, frozenset())
+    fresh = frozenset(failed) - known
+    back = frozenset(working) & known
+    if broker_id not in context.brokers or not (fresh or back):
+        return Decision()
+    record = ReplicasOffline(broker_id, fresh, back)
+    without, _ = replay(context, [record])
+    losses = take_replicas_offline(without, (broker_id,), fresh, _unclean(without, inputs))
+    after, _ = replay(without, losses)
+    created, led = bring_online(after, back, _unclean(after, inputs))
+    changed = (*losses, *led)
+    return Decision(
+        records=(record, *changed, *created),
+        effects=(
+            LeadersAnnounced(tuple(each.partition for each in changed)),
+            LeadersAnnounced(tuple(each.partition for each in created), is_new=True),
+        ),
+    )
+
+
+def ask_for_replicas(context: ControllerContext, broker_id: int) -> Decision:
+    """A broker reported a failed log directory: its answer to LeaderAndIsr tells which replicas were in it."""
+    if broker_id not in context.brokers:
+        return Decision()
+    partitions = tuple(context.partitions_on(broker_id))
+    return Decision(effects=(LeadersAnnounced(partitions, brokers=(broker_id,)),))
+
+
+def _partitions_on(context: ControllerContext, broker_ids: frozenset[int]) -> list[TopicPartition]:
+    if not broker_ids:
+        return []
+    return [partition for partition in context.partitions() if broker_ids & set(context.replicas(partition))]
+
+
+def _unclean(context: ControllerContext, inputs: Inputs) -> Callable[[str], bool]:
+    default = inputs.settings.unclean_leader_election_enable
+    return lambda topic: context.allows_unclean_election(topic, default)

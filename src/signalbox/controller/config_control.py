@@ -1,0 +1,226 @@
+"""AlterConfigs and IncrementalAlterConfigs as decisions: topics, one broker, all brokers (KIP-339).
+
+AlterConfigs replaces all configs of a resource; the incremental form changes single ones: SET, DELETE, and for
+lists APPEND and SUBTRACT. A resource that fails says so alone. Nothing is stored when nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from signalbox.controller.config_resource import Resource, find_resource
+from signalbox.controller.context import BROKER_DEFAULT_ENTITY, UNCLEAN_KEY, ControllerContext
+from signalbox.controller.decision import Decision, Effect, Inputs, LeadersAnnounced
+from signalbox.controller.partition_control import bring_online
+from signalbox.controller.ports import PolicyViolation
+from signalbox.controller.records import ConfigsSet, Record
+from signalbox.metadata.entity_config import Configs
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from signalbox.protocol.messages.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+
+class ConfigOperation(IntEnum):
+    """What the incremental form can do with one config."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    resource_type: int
+    resource_name: str
+    error: Error
+    message: str | None
+
+
+_Key = tuple[int, str]
+_Change = Callable[[Resource], Configs]
+
+
+def alter_configs(context: ControllerContext, inputs: Inputs, request: AlterConfigsRequest) -> Decision:
+    """Replace the configs of each resource."""
+    changes = [((each.resource_type, each.resource_name), _replacement(each.configs)) for each in request.resources]
+    outcomes, decision = _decide(context, inputs, changes, request.validate_only)
+    responses = [
+        AlterConfigsResponse.AlterConfigsResourceResponse(
+            error_code=each.error,
+            error_message=each.message,
+            resource_type=each.resource_type,
+            resource_name=each.resource_name,
+        )
+        for each in outcomes
+    ]
+    return replace(decision, response=AlterConfigsResponse(responses=responses))
+
+
+def incremental_alter_configs(
+    context: ControllerContext, inputs: Inputs, request: IncrementalAlterConfigsRequest
+) -> Decision:
+    """Change single configs of each resource."""
+    changes = [((each.resource_type, each.resource_name), _increments(each.configs)) for each in request.resources]
+    outcomes, decision = _decide(context, inputs, changes, request.validate_only)
+    responses = [
+        IncrementalAlterConfigsResponse.AlterConfigsResourceResponse(
+            error_code=each.error,
+            error_message=each.message,
+            resource_type=each.resource_type,
+            resource_name=each.resource_name,
+        )
+        for each in outcomes
+    ]
+    return replace(decision, response=IncrementalAlterConfigsResponse(responses=responses))
+
+
+def _decide(
+    context: ControllerContext, inputs: Inputs, changes: Sequence[tuple[_Key, _Change]], validate_only: bool
+) -> tuple[list[_Outcome], Decision]:
+    named = Counter(key for key, _ in changes)
+    outcomes: dict[_Key, _Outcome] = {}
+    records: list[Record] = []
+    for key, change in changes:
+        if key in outcomes:
+            continue
+        try:
+            if named[key] > 1:
+                raise KafkaError(Error.INVALID_REQUEST, "Each resource must appear at most once.")
+            resource = find_resource(context, inputs, *key)
+            configs = change(resource)
+            resource.refuse(configs)
+            _ask_policy(inputs, resource, configs)
+        except KafkaError as refusal:
+            outcomes[key] = _Outcome(*key, refusal.error, refusal.message)
+            continue
+        outcomes[key] = _Outcome(*key, Error.NONE, None)
+        if configs != resource.configs:
+            records.append(ConfigsSet(resource.entity_path, configs))
+    if validate_only or not records:
+        return list(outcomes.values()), Decision()
+    elections, effects = _elections_allowed_now(context, inputs, records)
+    return list(outcomes.values()), Decision(records=(*records, *elections), effects=effects)
+
+
+def _replacement(
+    configs: Iterable[AlterConfigsRequest.AlterableConfig],
+) -> _Change:
+    def change(resource: Resource) -> Configs:
+        given = list(configs)
+        _refuse_repeated([each.name for each in given])
+        missing = sorted(each.name for each in given if each.value is None)
+        if missing:
+            raise KafkaError(Error.INVALID_REQUEST, f"Null value not supported for : {','.join(missing)}")
+        after = {each.name: each.value or "" for each in given}
+        for name in resource.configs.keys() - after.keys():
+            resource.refuse_removal(name)
+        return after
+
+    return change
+
+
+def _increments(
+    configs: Iterable[IncrementalAlterConfigsRequest.AlterableConfig],
+) -> _Change:
+    def change(resource: Resource) -> Configs:
+        given = list(configs)
+        _refuse_repeated([each.name for each in given])
+        missing = sorted(
+            each.name for each in given if each.value is None and each.config_operation != ConfigOperation.DELETE
+        )
+        if missing:
+            raise KafkaError(Error.INVALID_REQUEST, f"Null value not supported for : {','.join(missing)}")
+        after = dict(resource.configs)
+        for each in given:
+            operation = _OPERATIONS.get(each.config_operation)
+            if operation is None:
+                raise KafkaError(Error.INVALID_REQUEST, f"Unknown config operation {each.config_operation}.")
+            operation(resource, after, each.name, each.value or "")
+        return after
+
+    return change
+
+
+def _set(resource: Resource, configs: Configs, name: str, value: str) -> None:
+    configs[name] = value
+
+
+def _delete(resource: Resource, configs: Configs, name: str, value: str) -> None:
+    resource.refuse_removal(name)
+    configs.pop(name, None)
+
+
+def _append(resource: Resource, configs: Configs, name: str, value: str) -> None:
+    present = _list_of(resource, configs, name, "append")
+    configs[name] = ",".join([*present, *(piece for piece in _pieces(value) if piece not in present)])
+
+
+def _subtract(resource: Resource, configs: Configs, name: str, value: str) -> None:
+    taken = _pieces(value)
+    configs[name] = ",".join(piece for piece in _list_of(resource, configs, name, "subtract") if piece not in taken)
+
+
+_OPERATIONS: dict[int, Callable[[Resource, Configs, str, str], None]] = {
+    ConfigOperation.SET: _set,
+    ConfigOperation.DELETE: _delete,
+    ConfigOperation.APPEND: _append,
+    ConfigOperation.SUBTRACT: _subtract,
+}
+
+
+def _list_of(resource: Resource, configs: Configs, name: str, verb: str) -> list[str]:
+    if not resource.is_list(name):
+        raise KafkaError(Error.INVALID_CONFIG, f"Config value {verb} is not allowed for config key: {name}")
+    return _pieces(configs[name]) if name in configs else resource.default_list(name)
+
+
+def _pieces(value: str) -> list[str]:
+    return [piece.strip() for piece in value.split(",") if piece.strip()]
+
+
+def _refuse_repeated(names: Sequence[str]) -> None:
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
+    if repeated:
+        raise KafkaError(Error.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(repeated)}")
+
+
+def _ask_policy(inputs: Inputs, resource: Resource, configs: Configs) -> None:
+    if inputs.alter_config_policy is None:
+        return
+    try:
+        inputs.alter_config_policy.validate(resource.type.name, resource.name, configs)
+    except PolicyViolation as violation:
+        raise KafkaError(Error.POLICY_VIOLATION, str(violation)) from violation
+
+
+def _elections_allowed_now(
+    context: ControllerContext, inputs: Inputs, records: Sequence[Record]
+) -> tuple[list[Record], tuple[Effect, ...]]:
+    """Partitions without a leader get one when an unclean election has just become allowed for their topic."""
+    now_set = {record.entity_path for record in records if _allows_unclean(record)}
+    everywhere = BROKER_DEFAULT_ENTITY in now_set
+    partitions = [
+        partition
+        for partition in context.partitions()
+        if f"topics/{partition.topic}" in now_set
+        or (everywhere and context.configs.get(f"topics/{partition.topic}", {}).get(UNCLEAN_KEY) is None)
+    ]
+    created, changed = bring_online(context, partitions, lambda topic: True)
+    effects = (
+        LeadersAnnounced(tuple(each.partition for each in created), is_new=True),
+        LeadersAnnounced(tuple(each.partition for each in changed)),
+    )
+    return [*created, *changed], effects
+
+
+def _allows_unclean(record: Record) -> bool:
+    if not isinstance(record, ConfigsSet):
+        return False
+    return record.configs.get(UNCLEAN_KEY, "").strip().lower() == "true"

@@ -1,0 +1,118 @@
+"""What the active controller knows: the store's content as one value that decisions read and never change.
+
+`replay.py` makes the next context out of records. Broker epochs, running shutdowns, replicas in failed log
+directories and replicas still to be deleted live here only and are found again at a failover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from signalbox.common.ids import TopicPartition
+from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.partition_state import PartitionState
+from signalbox.metadata.producer_id_block import ProducerIdBlock
+from signalbox.metadata.registration import BrokerRegistration
+from signalbox.metadata.topic_assignment import TopicAssignment
+
+UNCLEAN_KEY = "unclean.leader.election.enable"
+BROKER_DEFAULT_ENTITY = "brokers/<default>"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveBroker:
+    """A registered broker. `broker_epoch` is the creation id of its registration."""
+
+    registration: BrokerRegistration
+    broker_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ControlledTopic:
+    """A topic as the store has it. Partitions without a state never had a leader.
+
+    `has_partitions_entry` and `bare_partitions` only matter for topics that another program left half made: the
+    folder of the partitions is missing, or partitions have their folder but no state in it."""
+
+    name: str
+    assignment: TopicAssignment
+    states: Mapping[int, PartitionState]
+    has_partitions_entry: bool = True
+    bare_partitions: frozenset[int] = frozenset()
+
+    @property
+    def topic_id(self) -> bytes:
+        return self.assignment.topic_id
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaOfTopic:
+    """One replica of a partition, within its topic."""
+
+    partition: int
+    broker_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerContext:
+    """`deleting` holds, per topic on its way out, the replicas not yet known to be gone."""
+
+    controller_id: int
+    controller_epoch: int
+    brokers: Mapping[int, LiveBroker] = field(default_factory=dict)
+    shutting_down: frozenset[int] = frozenset()
+    topics: Mapping[str, ControlledTopic] = field(default_factory=dict)
+    topic_names: Mapping[bytes, str] = field(default_factory=dict)
+    collision_names: Mapping[str, str] = field(default_factory=dict)
+    configs: Mapping[str, Configs] = field(default_factory=dict)
+    deleting: Mapping[str, frozenset[ReplicaOfTopic]] = field(default_factory=dict)
+    offline_replicas: Mapping[int, frozenset[TopicPartition]] = field(default_factory=dict)
+    producer_id_block: ProducerIdBlock | None = None
+    producer_id_version: int = 0
+
+    def is_replica_online(self, broker_id: int, partition: TopicPartition) -> bool:
+        """Whether the broker lives, is not shutting down and has the replica in a working directory."""
+        return broker_id not in self.shutting_down and self.is_replica_reachable(broker_id, partition)
+
+    def is_replica_reachable(self, broker_id: int, partition: TopicPartition) -> bool:
+        """The same, but a broker that is shutting down counts."""
+        return broker_id in self.brokers and partition not in self.offline_replicas.get(broker_id, ())
+
+    def replicas(self, partition: TopicPartition) -> tuple[int, ...]:
+        """Assigned brokers, preferred leader first; empty for an unknown partition."""
+        topic = self.topics.get(partition.topic)
+        return () if topic is None else topic.assignment.replicas.get(partition.partition, ())
+
+    def state(self, partition: TopicPartition) -> PartitionState | None:
+        """Leader, ISR and epochs; None for a partition that never had a leader or does not exist."""
+        topic = self.topics.get(partition.topic)
+        return None if topic is None else topic.states.get(partition.partition)
+
+    def partitions(self) -> Iterator[TopicPartition]:
+        """All partitions but those of topics on their way out."""
+        for topic in self.topics.values():
+            if topic.name not in self.deleting:
+                for partition in topic.assignment.replicas:
+                    yield TopicPartition(topic.name, partition)
+
+    def partitions_on(self, broker_id: int) -> list[TopicPartition]:
+        """Partitions with a replica on this broker, topics on their way out left out."""
+        return [partition for partition in self.partitions() if broker_id in self.replicas(partition)]
+
+    def usable_topic(self, name: str) -> ControlledTopic | None:
+        """A topic that exists and is not on its way out."""
+        return None if name in self.deleting else self.topics.get(name)
+
+    def allows_unclean_election(self, topic: str, by_default: bool) -> bool:
+        """The topic's own setting, else that of all brokers, else `by_default`."""
+        for entity_path in (f"topics/{topic}", BROKER_DEFAULT_ENTITY):
+            value = self.configs.get(entity_path, {}).get(UNCLEAN_KEY)
+            if value is not None:
+                return value.strip().lower() == "true"
+        return by_default
+
+
+def collision_name(topic: str) -> str:
+    """Topics whose names differ only in '.' and '_' would collide in metric names."""
+    return topic.replace(".", "_")

@@ -1,0 +1,141 @@
+"""Everything a decision can change, one record each. `replay.py` says what a record does to store and context.
+
+The last group changes the context alone: what brokers wrote themselves, or what is true of processes and not of
+metadata.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from signalbox.common.ids import TopicPartition
+from signalbox.controller.context import LiveBroker, ReplicaOfTopic
+from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.partition_state import PartitionState
+from signalbox.metadata.producer_id_block import ProducerIdBlock
+from signalbox.metadata.topic_assignment import TopicAssignment
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCreated:
+    """A new topic with its id, assignment and configs; its partitions follow as `PartitionCreated`."""
+
+    topic: str
+    assignment: TopicAssignment
+    configs: Configs
+
+
+@dataclass(frozen=True, slots=True)
+class TopicAssignmentChanged:
+    """More partitions, or other replicas."""
+
+    topic: str
+    assignment: TopicAssignment
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCreated:
+    """A partition's first leader and ISR."""
+
+    partition: TopicPartition
+    state: PartitionState
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionStateChanged:
+    """A partition's next leader, ISR or recovery state. `state.partition_epoch` is the one after the change."""
+
+    partition: TopicPartition
+    state: PartitionState
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigsSet:
+    """All configs of an entity from now on (`topics/flights`, `brokers/1`, `brokers/<default>`)."""
+
+    entity_path: str
+    configs: Configs
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDeletionStarted:
+    """A topic is on its way out: gone for clients, its replicas still to be removed."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDeletionRefused:
+    """A deletion mark that another program left is taken back: the topic is unknown, or deletion is disabled."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDeleted:
+    """All replicas are gone, so the topic is."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerIdsAllocated:
+    """A block of producer ids was given to a broker."""
+
+    block: ProducerIdBlock
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerJoined:
+    """A broker registered, or registered anew, or changed what it says about itself."""
+
+    broker: LiveBroker
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLeft:
+    """A broker's registration is gone."""
+
+    broker_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerShutsDown:
+    """A broker asked to go: it leads nothing new from now on."""
+
+    broker_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicasOffline:
+    """Replicas of a living broker whose log directory failed; those `back` work again."""
+
+    broker_id: int
+    failed: frozenset[TopicPartition]
+    back: frozenset[TopicPartition] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicasDeleted:
+    """Replicas of a topic on its way out that are gone."""
+
+    topic: str
+    replicas: frozenset[ReplicaOfTopic]
+
+
+Record = (
+    TopicCreated
+    | TopicAssignmentChanged
+    | PartitionCreated
+    | PartitionStateChanged
+    | ConfigsSet
+    | TopicDeletionStarted
+    | TopicDeletionRefused
+    | TopicDeleted
+    | ProducerIdsAllocated
+    | BrokerJoined
+    | BrokerLeft
+    | BrokerShutsDown
+    | ReplicasOffline
+    | ReplicasDeleted
+)

@@ -1,0 +1,224 @@
+"""What each record does: operations for the store, and the next context. The one place that knows both.
+
+A draft copies each mapping of the context the first time it is written to, so a decision of many records costs one
+copy. Partition epochs are the versions of the state entries: a write names the version before, so a state that
+somebody else changed is never overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from signalbox.common.ids import ZERO_UUID
+from signalbox.controller import records as rec
+from signalbox.controller.context import ControlledTopic, ControllerContext, ReplicaOfTopic, collision_name
+from signalbox.metadata import layout
+from signalbox.metadata.entity_config import Configs, encode_config_change, encode_configs
+from signalbox.metadata.partition_state import PartitionState
+from signalbox.metadata.store.port import Create, Delete, Operation, Write
+
+
+def replay(context: ControllerContext, records: Iterable[rec.Record]) -> tuple[ControllerContext, list[Operation]]:
+    """The context after `records`, and what must be stored for it to be true."""
+    draft = _Draft(context)
+    for record in records:
+        _REPLAY[type(record)](draft, record)
+    return draft.finish(), draft.operations
+
+
+class _Draft:
+    """A context in the making. Mappings are copied when first written to, and so are the states of a topic."""
+
+    def __init__(self, context: ControllerContext) -> None:
+        self.context = context
+        self.operations: list[Operation] = []
+        self._copied: dict[str, Any] = {}
+        self._states: dict[str, dict[int, PartitionState]] = {}
+
+    def own(self, name: str) -> Any:
+        """The draft's own copy of one of the context's mappings."""
+        if name not in self._copied:
+            self._copied[name] = dict(getattr(self.context, name))
+        return self._copied[name]
+
+    def see(self, name: str) -> Any:
+        """A field as the draft has it now."""
+        return self._copied.get(name, getattr(self.context, name))
+
+    def put(self, name: str, value: object) -> None:
+        """Replace a field that is no mapping."""
+        self._copied[name] = value
+
+    def store(self, *operations: Operation) -> None:
+        """Operations to commit."""
+        self.operations.extend(operations)
+
+    def states(self, topic: str) -> dict[int, PartitionState]:
+        """The draft's own copy of a topic's states."""
+        if topic not in self._states:
+            self._states[topic] = dict(self.see("topics")[topic].states)
+        return self._states[topic]
+
+    def drop_topic(self, topic: str) -> tuple[ControlledTopic, dict[int, PartitionState]]:
+        """Forget a topic; what it was."""
+        states = self.states(topic)
+        del self._states[topic]
+        return self.own("topics").pop(topic), states
+
+    def change_topic(self, topic: str, **changes: Any) -> None:
+        """Replace fields of a topic."""
+        topics = self.own("topics")
+        topics[topic] = replace(topics[topic], **changes)
+
+    def set_configs(self, entity_path: str, configs: Configs) -> None:
+        """An entity's configs, whether or not it had an entry."""
+        path = f"{layout.CONFIG}/{entity_path}"
+        exists = entity_path in self.see("configs")
+        self.store(Write(path, encode_configs(configs)) if exists else Create(path, encode_configs(configs)))
+        self.own("configs")[entity_path] = configs
+
+    def announce_configs(self, entity_path: str) -> None:
+        """The news for all brokers."""
+        self.store(Create(layout.CONFIG_CHANGE_PREFIX, encode_config_change(entity_path), numbered=True))
+
+    def finish(self) -> ControllerContext:
+        """The context with all changes."""
+        for topic, states in self._states.items():
+            self.change_topic(topic, states=states)
+        return replace(self.context, **self._copied) if self._copied else self.context
+
+
+def _topic_created(draft: _Draft, record: rec.TopicCreated) -> None:
+    entity_path = f"topics/{record.topic}"
+    draft.set_configs(entity_path, record.configs)
+    if record.configs:
+        draft.announce_configs(entity_path)
+    draft.store(
+        Create(layout.topic_path(record.topic), record.assignment.encode()),
+        Create(layout.partitions_path(record.topic)),
+    )
+    draft.own("topics")[record.topic] = ControlledTopic(record.topic, record.assignment, {})
+    draft.own("collision_names")[collision_name(record.topic)] = record.topic
+    if record.assignment.topic_id != ZERO_UUID:
+        draft.own("topic_names")[record.assignment.topic_id] = record.topic
+
+
+def _assignment_changed(draft: _Draft, record: rec.TopicAssignmentChanged) -> None:
+    draft.store(Write(layout.topic_path(record.topic), record.assignment.encode()))
+    draft.change_topic(record.topic, assignment=record.assignment)
+
+
+def _partition_created(draft: _Draft, record: rec.PartitionCreated) -> None:
+    name, partition = record.partition
+    topic: ControlledTopic = draft.see("topics")[name]
+    if not topic.has_partitions_entry:
+        draft.store(Create(layout.partitions_path(name)))
+        draft.change_topic(name, has_partitions_entry=True)
+    if partition in topic.bare_partitions:
+        draft.change_topic(name, bare_partitions=topic.bare_partitions - {partition})
+    else:
+        draft.store(Create(layout.partition_path(name, partition)))
+    draft.store(Create(layout.partition_state_path(name, partition), record.state.encode()))
+    draft.states(name)[partition] = record.state
+
+
+def _state_changed(draft: _Draft, record: rec.PartitionStateChanged) -> None:
+    name, partition = record.partition
+    path = layout.partition_state_path(name, partition)
+    draft.store(Write(path, record.state.encode(), record.state.partition_epoch - 1))
+    draft.states(name)[partition] = record.state
+
+
+def _configs_set(draft: _Draft, record: rec.ConfigsSet) -> None:
+    draft.set_configs(record.entity_path, record.configs)
+    draft.announce_configs(record.entity_path)
+
+
+def _deletion_started(draft: _Draft, record: rec.TopicDeletionStarted) -> None:
+    draft.store(Create(layout.delete_topic_path(record.topic)))
+    assignment = draft.see("topics")[record.topic].assignment
+    draft.own("deleting")[record.topic] = all_replicas(assignment.replicas)
+
+
+def _deletion_refused(draft: _Draft, record: rec.TopicDeletionRefused) -> None:
+    draft.store(Delete(layout.delete_topic_path(record.topic)))
+    draft.own("deleting").pop(record.topic, None)
+
+
+def _topic_deleted(draft: _Draft, record: rec.TopicDeleted) -> None:
+    name = record.topic
+    topic, states = draft.drop_topic(name)
+    for partition in states:
+        draft.store(Delete(layout.partition_state_path(name, partition)))
+    for partition in sorted(topic.bare_partitions | set(states)):
+        draft.store(Delete(layout.partition_path(name, partition)))
+    if topic.has_partitions_entry:
+        draft.store(Delete(layout.partitions_path(name)))
+    draft.store(Delete(layout.topic_path(name)), Delete(layout.delete_topic_path(name)))
+    entity_path = f"topics/{name}"
+    if entity_path in draft.see("configs"):
+        draft.store(Delete(f"{layout.CONFIG}/{entity_path}"))
+        if draft.own("configs").pop(entity_path):
+            draft.announce_configs(entity_path)
+    draft.own("deleting").pop(name, None)
+    draft.own("topic_names").pop(topic.topic_id, None)
+    draft.own("collision_names").pop(collision_name(name), None)
+
+
+def _producer_ids_allocated(draft: _Draft, record: rec.ProducerIdsAllocated) -> None:
+    version = draft.see("producer_id_version")
+    draft.store(Write(layout.PRODUCER_ID_BLOCK, record.block.encode(), version))
+    draft.put("producer_id_block", record.block)
+    draft.put("producer_id_version", version + 1)
+
+
+def _broker_joined(draft: _Draft, record: rec.BrokerJoined) -> None:
+    broker_id = record.broker.registration.broker_id
+    draft.own("brokers")[broker_id] = record.broker
+
+
+def _broker_left(draft: _Draft, record: rec.BrokerLeft) -> None:
+    draft.own("brokers").pop(record.broker_id, None)
+    draft.own("offline_replicas").pop(record.broker_id, None)
+    draft.put("shutting_down", draft.see("shutting_down") - {record.broker_id})
+
+
+def _broker_shuts_down(draft: _Draft, record: rec.BrokerShutsDown) -> None:
+    draft.put("shutting_down", draft.see("shutting_down") | {record.broker_id})
+
+
+def _replicas_offline(draft: _Draft, record: rec.ReplicasOffline) -> None:
+    offline = draft.own("offline_replicas")
+    left = (offline.get(record.broker_id, frozenset()) | record.failed) - record.back
+    offline[record.broker_id] = left
+
+
+def _replicas_deleted(draft: _Draft, record: rec.ReplicasDeleted) -> None:
+    deleting = draft.own("deleting")
+    if record.topic in deleting:
+        deleting[record.topic] = deleting[record.topic] - record.replicas
+
+
+def all_replicas(replicas: dict[int, tuple[int, ...]]) -> frozenset[ReplicaOfTopic]:
+    """Every replica of a topic."""
+    return frozenset(ReplicaOfTopic(partition, broker) for partition, brokers in replicas.items() for broker in brokers)
+
+
+_REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
+    rec.TopicCreated: _topic_created,
+    rec.TopicAssignmentChanged: _assignment_changed,
+    rec.PartitionCreated: _partition_created,
+    rec.PartitionStateChanged: _state_changed,
+    rec.ConfigsSet: _configs_set,
+    rec.TopicDeletionStarted: _deletion_started,
+    rec.TopicDeletionRefused: _deletion_refused,
+    rec.TopicDeleted: _topic_deleted,
+    rec.ProducerIdsAllocated: _producer_ids_allocated,
+    rec.BrokerJoined: _broker_joined,
+    rec.BrokerLeft: _broker_left,
+    rec.BrokerShutsDown: _broker_shuts_down,
+    rec.ReplicasOffline: _replicas_offline,
+    rec.ReplicasDeleted: _replicas_deleted,
+}

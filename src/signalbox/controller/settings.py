@@ -1,0 +1,26 @@
+"""What the controller obeys of a broker's configuration, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from signalbox.common.config_table import ConfigTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerSettings:
+    """Kafka's keys in Python's spelling; `config_rows.py` documents them. `inter_broker_listener` is the resolved
+    name. `static_configs` is what server.properties sets (defaults of topic configs come from it);
+    `broker_config_table` says which broker keys can be changed while brokers run."""
+
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    delete_topic_enable: bool = True
+    unclean_leader_election_enable: bool = False
+    auto_leader_rebalance_enable: bool = True
+    leader_imbalance_check_interval_seconds: int = 300
+    leader_imbalance_per_broker_percentage: int = 10
+    inter_broker_listener: str = "PLAINTEXT"
+    static_configs: Mapping[str, str] = field(default_factory=dict)
+    broker_config_table: ConfigTable = field(default_factory=lambda: ConfigTable(()))

@@ -1,0 +1,34 @@
+"""Which topic names are allowed (Kafka's rule), and which clash with one that exists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from signalbox.controller.context import collision_name
+
+MAX_NAME_LENGTH = 249  # with the partition's number and file suffixes it must stay a file name
+
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def refuse_topic_name(name: str) -> str | None:
+    """Why a name is not allowed, None when it is."""
+    if not name:
+        return "Topic name is invalid: the empty string is not allowed"
+    if name in (".", ".."):
+        return f"Topic name is invalid: '{name}' is not allowed"
+    if len(name) > MAX_NAME_LENGTH:
+        return f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {MAX_NAME_LENGTH}"
+    if not _LEGAL.fullmatch(name):
+        return (
+            f"Topic name is invalid: '{name}' contains one or more characters other than ASCII alphanumerics, '.', "
+            "'_' and '-'"
+        )
+    return None
+
+
+def colliding_topic(name: str, collision_names: Mapping[str, str]) -> str | None:
+    """An existing topic whose name differs from `name` only in '.' and '_'."""
+    other = collision_names.get(collision_name(name))
+    return other if other is not None and other != name else None

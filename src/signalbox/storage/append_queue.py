@@ -15,13 +15,14 @@ from crc32c import crc32c
 
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import (
+    COMPRESSION_MASK,
     CONTROL_BIT,
     HEADER_SIZE,
     LOG_OVERHEAD,
     MAGIC,
-    BatchHeader,
     check_crc,
     iter_batch_headers,
+    read_batch_header,
     unpack_header,
 )
 from signalbox.storage.append_info import LogAppendInfo
@@ -125,7 +126,11 @@ class AppendQueue:
             self._mark = body.segments.active.mark()
         if producer_id >= 0:
             self._producers_before.append((producer_id, body.producers.entries.get(producer_id)))
-            note_batch(body.producers, BatchHeader(first_offset, *header[1:13]), batch)
+            if attributes & ~COMPRESSION_MASK:
+                note_batch(body.producers, read_batch_header(batch), batch)
+            else:
+                numbers = (sequence, (sequence + delta) & MAX_SEQUENCE, last_offset, delta, max_timestamp)
+                body.producers.append(producer_id, producer_epoch, numbers)
         body.segments.active.accept(first_offset, last_offset, size, max_timestamp)
         self._buffers.append(batch)
         self.next_offset = last_offset + 1
@@ -200,7 +205,7 @@ class AppendQueue:
 
     def _passes(self, batch: Buffer, header: tuple[int, ...], now_ms: int) -> bool:
         """The one-glance check: a whole, ordinary batch of a client, with nothing to complain about."""
-        _, length, _, magic, crc, attributes, delta, base_timestamp, max_timestamp, *producer, count = header
+        _, length, _, magic, crc, attributes, delta, base_timestamp, max_timestamp, pid, epoch, sequence, count = header
         rules = self._rules
         return (
             length + LOG_OVERHEAD == len(batch) <= rules.max_message_bytes
@@ -209,7 +214,7 @@ class AppendQueue:
             and 0 <= delta == count - 1
             and max_timestamp - now_ms <= rules.timestamp_after_max_ms
             and now_ms - base_timestamp <= rules.timestamp_before_max_ms
-            and (producer[0] < 0 or (producer[1] >= 0 and producer[2] >= 0))
+            and (pid < 0 or (epoch >= 0 and sequence >= 0))
             and crc32c(memoryview(batch)[21:]) == crc
         )
 

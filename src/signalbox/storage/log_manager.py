@@ -134,6 +134,15 @@ class LogManager:
         """The log of a partition, None when this broker has none."""
         return self._logs.get(topic_partition)
 
+    def is_offline(self, topic_partition: TopicPartition) -> bool:
+        """Whether the partition's log lies in a directory that failed."""
+        log = self._logs.get(topic_partition)
+        return log is not None and not log.online
+
+    @property
+    def has_offline_directory(self) -> bool:
+        return any(not directory.online for directory in self.directories)
+
     def __iter__(self) -> Iterator[Log]:
         return iter(list(self._logs.values()))
 

@@ -99,18 +99,23 @@ class ProducerStates:
             )
         return None
 
-    def append(self, producer_id: int, producer_epoch: int, batch: SequenceRange, transactional: bool) -> None:
+    def append(self, producer_id: int, producer_epoch: int, batch: SequenceRange, transactional: bool = False) -> None:
         """Notes a batch that was appended."""
         entry = self.entries.get(producer_id)
-        batches: tuple[SequenceRange, ...] = (batch,)
-        coordinator_epoch, first_offset = -1, NO_OFFSET
-        if entry is not None:
-            coordinator_epoch, first_offset = entry.coordinator_epoch, entry.transaction_first_offset
-            if entry.producer_epoch == producer_epoch:
-                batches = entry.batches[1 - REMEMBERED_BATCHES :] + batches
-        if transactional and first_offset == NO_OFFSET:
-            first_offset = batch[2] - batch[3]
-        self.entries[producer_id] = ProducerEntry(producer_epoch, batches, batch[4], coordinator_epoch, first_offset)
+        if entry is None:
+            new = ProducerEntry(producer_epoch, (batch,), batch[4])
+        elif entry.producer_epoch == producer_epoch:
+            batches = (*entry.batches[1 - REMEMBERED_BATCHES :], batch)
+            new = ProducerEntry(
+                producer_epoch, batches, batch[4], entry.coordinator_epoch, entry.transaction_first_offset
+            )
+        else:
+            new = ProducerEntry(
+                producer_epoch, (batch,), batch[4], entry.coordinator_epoch, entry.transaction_first_offset
+            )
+        if transactional and new.transaction_first_offset == NO_OFFSET:
+            new.transaction_first_offset = batch[2] - batch[3]
+        self.entries[producer_id] = new
 
     def end_transaction(self, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp: int) -> int:
         """Notes a transaction marker and gives the transaction's first offset, -1 when none was open."""

@@ -19,7 +19,7 @@ from signalbox.storage.file_names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SU
 from signalbox.storage.file_system import FileSystem
 from signalbox.storage.offset_index import OffsetIndex
 from signalbox.storage.open_files import OpenFile, OpenFiles
-from signalbox.storage.segment_scan import scan_headers
+from signalbox.storage.segment_scan import find_batch, scan_headers
 from signalbox.storage.time_index import TimeIndex
 
 NO_TIMESTAMP = -1
@@ -193,10 +193,8 @@ class Segment:
             end = positions[slot + 1] if slot + 1 < len(positions) else self.size
             return position, end - position, recent[slot]
         self.load_indexes()
-        for batch in self.headers(self.index.position_before(offset)):
-            if batch.last_offset >= offset:
-                return batch.position, batch.size_bytes, batch.base_offset
-        return None
+        start = self.index.position_before(offset)
+        return find_batch(self._file_system, self.file().fd, start, self.written, offset)
 
     def slice(self, position: int, size: int) -> FileSlice:
         """A stretch of the file that stays readable even when the segment is closed or deleted."""

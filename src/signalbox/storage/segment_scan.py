@@ -7,6 +7,7 @@ or the end of the file.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from struct import Struct
 
 from crc32c import crc32c
 
@@ -21,6 +22,7 @@ from signalbox.storage.file_system import FileSystem
 
 _CHUNK_SIZE_BYTES = 1 << 20
 _HEADER_READ_SIZE_BYTES = 4096
+_PLACE = Struct(">qi11xi")  # base offset, batch length, last offset delta
 _CRC_START = 21  # attributes onward; what stands before may be patched without a new checksum
 
 
@@ -37,6 +39,24 @@ def scan_headers(file_system: FileSystem, fd: int, position: int, end: int) -> I
             return
         yield batch
         position += batch.size_bytes
+
+
+def find_batch(file_system: FileSystem, fd: int, position: int, end: int, offset: int) -> tuple[int, int, int] | None:
+    """(position, size, base offset) of the first batch from `position` on that does not end before `offset`."""
+    while position + HEADER_SIZE <= end:
+        chunk = file_system.pread(fd, min(_HEADER_READ_SIZE_BYTES, end - position), position)
+        at, last = 0, len(chunk) - HEADER_SIZE
+        if last < 0:
+            return None
+        while at <= last:
+            base_offset, length, last_delta = _PLACE.unpack_from(chunk, at)
+            if length < HEADER_SIZE - LOG_OVERHEAD:
+                return None  # not a batch: somebody else wrote into the file
+            if base_offset + last_delta >= offset:
+                return position + at, length + LOG_OVERHEAD, base_offset
+            at += length + LOG_OVERHEAD
+        position += at
+    return None
 
 
 def scan_batches(file_system: FileSystem, fd: int, position: int, end: int) -> Iterator[tuple[BatchHeader, memoryview]]:

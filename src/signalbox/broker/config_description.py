@@ -12,20 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 
 from signalbox.broker.ports import ConfigValues
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, format_value
 from signalbox.common.topic_config import TOPIC_CONFIG
-
-
-class ConfigSource(IntEnum):
-    DYNAMIC_TOPIC_CONFIG = 1
-    DYNAMIC_BROKER_CONFIG = 2
-    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
-    STATIC_BROKER_CONFIG = 4
-    DEFAULT_CONFIG = 5
-
+from signalbox.metadata.effective_config import ConfigSource
 
 Synonym = tuple[str, str | None, int]
 

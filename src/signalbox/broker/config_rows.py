@@ -9,7 +9,6 @@ from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dy
 _B, _S, _I, _L, _SHORT, _LIST, _CLASS = (
     ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT, ConfigType.LONG, ConfigType.SHORT, ConfigType.LIST, ConfigType.CLASS,
 )  # fmt: skip
-_CLUSTER = Dynamic.CLUSTER_WIDE
 
 BROKER_CONFIG = ConfigTable(
     ConfigRow(name, type_, default, doc, validator, dynamic)
@@ -23,19 +22,12 @@ BROKER_CONFIG = ConfigTable(
         ("zookeeper.session.timeout.ms", _I, 18_000, at_least(100), Dynamic.READ_ONLY, "Silence after which a broker counts as dead, ms."),
         ("inter.broker.protocol.version", _S, "3.9", None, Dynamic.READ_ONLY, "Gate of forwarding and of registration versions."),
         ("auto.create.topics.enable", _B, True, None, Dynamic.READ_ONLY, "Whether Metadata may create topics."),
-        ("num.partitions", _I, 1, at_least(1), Dynamic.READ_ONLY, "Partitions of a topic that does not say."),
-        ("default.replication.factor", _I, 1, at_least(1), Dynamic.READ_ONLY, "Replicas of a topic that does not say."),
-        ("delete.topic.enable", _B, True, None, Dynamic.READ_ONLY, "Whether topics can be deleted."),
         ("create.topic.policy.class.name", _CLASS, None, None, Dynamic.READ_ONLY, "Import path of a policy for new topics."),
         ("request.timeout.ms", _I, 30_000, at_least(1), Dynamic.READ_ONLY, "How long a request between nodes may take, ms."),
         ("controller.socket.timeout.ms", _I, 30_000, at_least(1), Dynamic.READ_ONLY, "How long connecting to the controller may take, ms."),
         ("controlled.shutdown.enable", _B, True, None, Dynamic.READ_ONLY, "Whether a stopping broker hands its partitions over first."),
         ("controlled.shutdown.max.retries", _I, 3, at_least(0), Dynamic.READ_ONLY, "Tries of a controlled shutdown."),
         ("controlled.shutdown.retry.backoff.ms", _L, 5_000, at_least(0), Dynamic.READ_ONLY, "Wait between them, ms."),
-        ("auto.leader.rebalance.enable", _B, True, None, Dynamic.READ_ONLY, "Whether preferred leaders get their partitions back."),
-        ("leader.imbalance.check.interval.seconds", _L, 300, at_least(1), Dynamic.READ_ONLY, "How often that is looked at, s."),
-        ("leader.imbalance.per.broker.percentage", _I, 10, at_least(0), Dynamic.READ_ONLY, "Share of wrongly led partitions that starts a rebalance."),
-        ("unclean.leader.election.enable", _B, False, None, _CLUSTER, "Whether a replica that is not in sync may lead as a last resort."),
         ("authorizer.class.name", _CLASS, "", None, Dynamic.READ_ONLY, "Import path of the authorizer; empty allows everything."),
         ("super.users", _S, "", None, Dynamic.READ_ONLY, "Type:name, separated by semicolons: these may do everything."),
         ("allow.everyone.if.no.acl.found", _B, False, None, Dynamic.READ_ONLY, "Whether a resource without ACLs is open to all."),

@@ -23,7 +23,6 @@ from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswe
 from signalbox.broker.error_responses import error_response
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.ports import EnvelopeChannel
-from signalbox.client.failures import ClientFailure
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import decode_response_header
@@ -63,10 +62,6 @@ class EnvelopeForwarder:
             timed_out = error.error is Error.REQUEST_TIMED_OUT
             self._metrics.failed(error.error)
             return error_response(request, Error.REQUEST_TIMED_OUT if timed_out else Error.UNKNOWN_SERVER_ERROR)
-        except ClientFailure as failure:
-            log.error("a request could not be forwarded: %s", failure)
-            self._metrics.failed(Error.UNKNOWN_SERVER_ERROR)
-            return error_response(request, Error.UNKNOWN_SERVER_ERROR)
         finally:
             self._metrics.ended()
         return self._completed(request, envelope)

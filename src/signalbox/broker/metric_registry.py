@@ -86,8 +86,9 @@ class MetricRegistry:
 
     def remove(self, name: MetricName, tags: Mapping[str, str] | None = None) -> None:
         key = _key(name, tags)
-        for kind in (self._counters, self._histograms, self._gauges):
-            kind.pop(key, None)  # type: ignore[attr-defined]
+        self._counters.pop(key, None)
+        self._histograms.pop(key, None)
+        self._gauges.pop(key, None)
 
     def samples(self) -> Iterator[Sample]:
         """Every value as it is now."""

@@ -14,13 +14,16 @@ from typing import Any
 from signalbox.broker.config_rows import BROKER_CONFIG
 from signalbox.common.config_table import ConfigFault, ConfigTable, Value
 from signalbox.common.properties_file import Properties
+from signalbox.controller.config_rows import CONTROLLER_CONFIG
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
 from signalbox.network.config_rows import NETWORK_CONFIG
 from signalbox.network.listener_table import ListenerTable, read_listener_table
 from signalbox.replication.config_rows import REPLICATION_CONFIG
 from signalbox.storage.config_rows import STORAGE_CONFIG
 
-NODE_CONFIG = ConfigTable([*BROKER_CONFIG, *NETWORK_CONFIG, *STORAGE_CONFIG, *REPLICATION_CONFIG, *COORDINATOR_CONFIG])
+NODE_CONFIG = ConfigTable(
+    [*BROKER_CONFIG, *CONTROLLER_CONFIG, *NETWORK_CONFIG, *STORAGE_CONFIG, *REPLICATION_CONFIG, *COORDINATOR_CONFIG]
+)
 
 _LISTENER_PREFIX = "listener.name."
 

@@ -81,5 +81,5 @@ def render(registry: MetricRegistry) -> bytes:
             return list(families.values())
 
     page = CollectorRegistry(auto_describe=False)
-    page.register(Families())  # type: ignore[arg-type]
+    page.register(Families())
     return generate_latest(page)

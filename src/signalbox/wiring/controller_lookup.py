@@ -1,0 +1,81 @@
+"""Who the active controller is and where it takes broker-to-broker requests.
+
+Read from the store itself (`/controller`, then that broker's registration), because the answer must not depend on an
+UpdateMetadata that the controller has still to send. The target's registration names its privileged listener; without
+one it is the inter-broker listener (SPEC C, Resolved).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from signalbox.client.node import Address, Node
+from signalbox.metadata.controller_claim import decode_claim
+from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.layout import CONTROLLER, broker_id_path
+from signalbox.metadata.registration import decode_registration
+from signalbox.metadata.store.port import MetadataStore, StoreError
+
+log = logging.getLogger(__name__)
+_RETRY_S = 0.2
+
+
+class StoredControllerLookup:
+    """Follows `/controller`; `on_change` is called whenever the answer may be another one."""
+
+    def __init__(self, store: MetadataStore, inter_broker_listener: str) -> None:
+        self._store = store
+        self._inter_broker_listener = inter_broker_listener
+        self._node: Node | None = None
+        self._changed = asyncio.Event()
+        self._cancel_watch: Callable[[], None] | None = None
+        self._following: asyncio.Task[None] | None = None
+        self.on_change: Callable[[], None] = lambda: None
+
+    def active_controller(self) -> Node | None:
+        """The active controller at its privileged endpoint; None while there is none."""
+        return self._node
+
+    def start(self) -> None:
+        self._cancel_watch = self._store.watch(CONTROLLER, self._changed.set)
+        self._changed.set()
+        self._following = asyncio.get_running_loop().create_task(self._follow())
+
+    async def stop(self) -> None:
+        if self._cancel_watch is not None:
+            self._cancel_watch()
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
+
+    async def _follow(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            try:
+                node = await self._read()
+            except (StoreError, BadEntry) as error:
+                log.warning("the active controller cannot be looked up: %s", error)
+                await asyncio.sleep(_RETRY_S)
+                self._changed.set()
+                continue
+            if node != self._node:
+                self._node = node
+                self.on_change()
+
+    async def _read(self) -> Node | None:
+        claim = await self._store.read(CONTROLLER)
+        if claim is None:
+            return None
+        broker_id = decode_claim(claim.data)
+        entry = await self._store.read(broker_id_path(broker_id))
+        if entry is None or entry.data is None:
+            # Elected, yet its registration is being renewed: look again shortly.
+            await asyncio.sleep(_RETRY_S)
+            self._changed.set()
+            return None
+        registration = decode_registration(broker_id, entry.data)
+        endpoint = registration.endpoint(registration.privileged_listener or self._inter_broker_listener)
+        return None if endpoint is None else Node(broker_id, Address(endpoint.host, endpoint.port))

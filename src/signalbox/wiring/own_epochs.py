@@ -1,0 +1,26 @@
+"""This broker's id and epoch, and the newest controller epoch it has heard: what control requests are checked
+against. A new broker epoch comes with every registration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class OwnEpochs:
+    def __init__(self, node_id: int) -> None:
+        self.node_id = node_id
+        self.broker_epoch = -1
+        self.controller_epoch = -1
+        self.on_broker_epoch: Callable[[int], None] = lambda epoch: None
+
+    def registered(self, broker_epoch: int) -> None:
+        """The registration keeper's news."""
+        self.broker_epoch = broker_epoch
+        self.on_broker_epoch(broker_epoch)
+
+    def accept_controller_epoch(self, controller_epoch: int) -> bool:
+        """False when a newer controller has spoken; otherwise the epoch is remembered."""
+        if controller_epoch < self.controller_epoch:
+            return False
+        self.controller_epoch = controller_epoch
+        return True

@@ -62,6 +62,8 @@ _SERVER_ROWS: tuple[_Row, ...] = (
     ("connections.max.idle.ms", _L, 600_000, None, _RO, "Idle connections are closed after this; -1 never."),
     ("connection.failed.authentication.delay.ms", _I, 100, at_least(0), _RO,
      "How long a failed authentication is kept waiting before its connection closes."),
+    ("sasl.jaas.file", _S, None, None, _RO,
+     "JAAS file with the sections <listener>.KafkaServer and KafkaServer (Java's java.security.auth.login.config)."),
     ("sasl.server.max.receive.size", _I, MAX_UNAUTHENTICATED_FRAME_BYTES, at_least(1), _RO,
      "Largest frame before authentication."),
     ("connection.write.stall.timeout.ms", _L, 30_000, at_least(1), _RO,

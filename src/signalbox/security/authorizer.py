@@ -1,11 +1,11 @@
-"""Authorisation: the port that handlers ask, and the built-in answers (facts of AclAuthorizer, KIP-11, KIP-290).
+"""Authorisation: the port that handlers ask, and the answer where none is configured (KIP-11).
 
-`stamp` changes whenever an answer may change: hot shapes carry it and are dropped when it moves.
+`acl_authorizer.py` decides by ACLs, `forwarding_rule.py` narrows another authorizer (F8). `stamp` changes whenever an
+answer may change: hot shapes carry it and are dropped when it moves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Protocol
 
 from signalbox.security.acl import AclOperation, ResourceType
@@ -53,15 +53,3 @@ def parse_super_users(text: str) -> frozenset[KafkaPrincipal]:
             raise ValueError(f"{piece!r} is not of the form Type:name, for example User:admin")
         users.append(KafkaPrincipal(type_, name))
     return frozenset(users)
-
-
-class SuperUserSet:
-    """`super.users` as a rule of its own, shared by the authorizers below."""
-
-    __slots__ = ("_users",)
-
-    def __init__(self, users: Iterable[KafkaPrincipal]) -> None:
-        self._users = frozenset(users)
-
-    def __contains__(self, principal: KafkaPrincipal) -> bool:
-        return principal in self._users

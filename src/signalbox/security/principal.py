@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.messages.default_principal_data import DefaultPrincipalData
 
 USER_TYPE = "User"
 _VERSION = 0
@@ -84,65 +86,16 @@ class DefaultPrincipalBuilder:
         return ANONYMOUS
 
     def serialize(self, principal: KafkaPrincipal) -> bytes:
-        return b"".join(
-            (
-                _VERSION.to_bytes(2),
-                _compact(principal.type),
-                _compact(principal.name),
-                b"\x01" if principal.token_authenticated else b"\x00",
-                b"\x00",
-            )
+        data = DefaultPrincipalData(
+            type=principal.type, name=principal.name, token_authenticated=principal.token_authenticated
         )
+        return _VERSION.to_bytes(2) + data.encode(_VERSION)
 
     def deserialize(self, data: bytes) -> KafkaPrincipal:
-        if len(data) < 2 or int.from_bytes(data[:2]) != _VERSION:
+        if len(data) < 2 or int.from_bytes(data[:2], signed=True) != _VERSION:
             raise PrincipalDeserializationError(f"not version {_VERSION} of DefaultPrincipalData: {data[:2].hex()!r}")
         try:
-            type_, position = _read_compact(data, 2)
-            name, position = _read_compact(data, position)
-            token, position = bool(data[position]), position + 1
-            tags, position = _read_varint(data, position)
-            for _ in range(tags):
-                _, position = _read_varint(data, position)
-                size, position = _read_varint(data, position)
-                position += size
-        except (IndexError, UnicodeDecodeError) as error:
-            raise PrincipalDeserializationError("truncated or garbled DefaultPrincipalData") from error
-        if position != len(data):
-            raise PrincipalDeserializationError(f"{len(data) - position} bytes off the end of DefaultPrincipalData")
-        return KafkaPrincipal(type_, name, token)
-
-
-def _compact(text: str) -> bytes:
-    data = text.encode()
-    return _varint(len(data) + 1) + data
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def _read_varint(data: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[position]
-        position += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, position
-        shift += 7
-        if shift > 28:
-            raise IndexError("varint is too long")
-
-
-def _read_compact(data: bytes, position: int) -> tuple[str, int]:
-    size, position = _read_varint(data, position)
-    end = position + size - 1
-    if size == 0 or end > len(data):
-        raise IndexError("string does not fit")
-    return data[position:end].decode(), end
+            fields = DefaultPrincipalData.decode(data, _VERSION, 2)
+        except DecodeError as error:
+            raise PrincipalDeserializationError(f"no DefaultPrincipalData: {error}") from error
+        return KafkaPrincipal(fields.type, fields.name, fields.token_authenticated)

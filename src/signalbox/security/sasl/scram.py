@@ -42,6 +42,16 @@ class ScramCredentials(Protocol):
         ...
 
 
+class NoCredentials:
+    """A cluster without SCRAM users."""
+
+    def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
+        return None
+
+    def token_credential(self, mechanism: str, token_id: str) -> tuple[str, ScramCredential] | None:
+        return None
+
+
 def _new_nonce() -> str:
     return secrets.token_urlsafe(24)
 

@@ -1,0 +1,111 @@
+"""The built-in authorizer: super users, then ACLs as Kafka's AclAuthorizer decides them (KIP-11, KIP-290, KIP-679).
+
+1. A super user may.
+2. ACLs of the resource: its literal name, `*`, every prefix. None at all → `allow.everyone.if.no.acl.found`.
+3. A matching DENY refuses; else a matching ALLOW allows; else refused.
+
+An entry matches when principal (or `User:*`), host (text, or `*`) and operation do. ALLOW of some operations implies
+others (`_IMPLIED_BY`); DENY implies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from signalbox.security.acl import (
+    WILDCARD,
+    AccessControlEntry,
+    AclOperation,
+    AclPermission,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from signalbox.security.acl_view import AclIndex, AclView, Entries
+from signalbox.security.principal import KafkaPrincipal
+from signalbox.security.request_context import RequestContext
+
+_IMPLIED_BY: dict[AclOperation, frozenset[AclOperation]] = {
+    AclOperation.DESCRIBE: frozenset({AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE, AclOperation.ALTER}),
+    AclOperation.DESCRIBE_CONFIGS: frozenset({AclOperation.ALTER_CONFIGS}),
+}
+_NONE: frozenset[AclOperation] = frozenset()
+_ANYONE = "User:*"
+
+
+class AclAuthorizer:
+    """`view` is looked at for every decision; give a new one by `replace_view` when it is an index."""
+
+    def __init__(
+        self,
+        view: AclView | None = None,
+        super_users: Iterable[KafkaPrincipal] = (),
+        allow_everyone_if_no_acl_found: bool = False,
+    ) -> None:
+        self._view: AclView = view if view is not None else AclIndex()
+        self._super_users = frozenset(super_users)
+        self._allow_everyone = allow_everyone_if_no_acl_found
+
+    @property
+    def stamp(self) -> int:
+        return self._view.stamp
+
+    def replace_view(self, view: AclView) -> None:
+        """ACLs have changed; `view` has another stamp."""
+        self._view = view
+
+    def authorize(
+        self, context: RequestContext, operation: AclOperation, resource_type: ResourceType, resource_name: str
+    ) -> bool:
+        if context.principal in self._super_users:
+            return True
+        entries = self._view.entries_for(resource_type, resource_name)
+        if not entries:
+            return self._allow_everyone
+        principal, host = str(context.principal), context.client_address
+        if any(_matches(entry, AclPermission.DENY, principal, host, operation) for entry in entries):
+            return False
+        return any(_matches(entry, AclPermission.ALLOW, principal, host, operation) for entry in entries)
+
+    def authorize_any(self, context: RequestContext, operation: AclOperation, resource_type: ResourceType) -> bool:
+        if context.principal in self._super_users:
+            return True
+        principal, host = str(context.principal), context.client_address
+        denied: list[ResourcePattern] = []
+        allowed: list[ResourcePattern] = []
+        for pattern, entries in self._view.patterns_of(resource_type):
+            if _any(entries, AclPermission.DENY, principal, host, operation):
+                if pattern.pattern_type is PatternType.LITERAL and pattern.name == WILDCARD:
+                    return False
+                denied.append(pattern)
+            if _any(entries, AclPermission.ALLOW, principal, host, operation):
+                allowed.append(pattern)
+        if self._allow_everyone:
+            return True
+        return any(not any(_dominates(no, yes) for no in denied) for yes in allowed)
+
+
+def _any(entries: Entries, permission: AclPermission, principal: str, host: str, operation: AclOperation) -> bool:
+    return any(_matches(entry, permission, principal, host, operation) for entry in entries)
+
+
+def _matches(
+    entry: AccessControlEntry, permission: AclPermission, principal: str, host: str, operation: AclOperation
+) -> bool:
+    if entry.permission is not permission:
+        return False
+    if entry.principal not in (principal, _ANYONE) or entry.host not in (host, WILDCARD):
+        return False
+    if entry.operation in (operation, AclOperation.ALL):
+        return True
+    implied_by = _IMPLIED_BY.get(operation, _NONE) if permission is AclPermission.ALLOW else _NONE
+    return entry.operation in implied_by
+
+
+def _dominates(denied: ResourcePattern, allowed: ResourcePattern) -> bool:
+    """Whether everything that `allowed` covers by name is covered by `denied`."""
+    if denied.pattern_type is PatternType.PREFIXED:
+        if allowed.pattern_type is PatternType.LITERAL and allowed.name == WILDCARD:
+            return False
+        return allowed.name.startswith(denied.name)
+    return allowed.pattern_type is PatternType.LITERAL and allowed.name == denied.name

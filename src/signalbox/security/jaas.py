@@ -1,0 +1,178 @@
+"""JAAS configuration: Java's file format for login modules, which Kafka's users have and keep (L6; facts 1.9).
+
+    clients.KafkaServer {
+        org.apache.kafka.common.security.plain.PlainLoginModule required
+            username="admin" password="secret" user_admin="secret";
+    };
+
+A file holds sections, a section one login module per mechanism, each ended by `;`. The value of `sasl.jaas.config` is
+one login module without a section. Only the options matter here; a module's class name says which mechanism it is for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"""\s+|//[^\n]*|\#[^\n]*|/\*.*?\*/|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<word>[^\s{};="]+)|(?P<mark>[{};=])""",
+    re.DOTALL,
+)
+_FLAGS = frozenset({"required", "requisite", "sufficient", "optional"})
+_DENIED_MODULES = frozenset({"com.sun.security.auth.module.JndiLoginModule"})
+
+_MODULES = {
+    "org.apache.kafka.common.security.plain.PlainLoginModule": ("PLAIN",),
+    "org.apache.kafka.common.security.scram.ScramLoginModule": ("SCRAM-SHA-256", "SCRAM-SHA-512"),
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule": ("OAUTHBEARER",),
+}
+_USER_PREFIX = "user_"
+
+
+class JaasError(ValueError):
+    """The text is no JAAS configuration; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoginModule:
+    """One entry: the module's class, its flag, its options."""
+
+    name: str
+    flag: str
+    options: Mapping[str, str]
+
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        """Mechanisms the module is for; () for one we do not know."""
+        return _MODULES.get(self.name, ())
+
+    @property
+    def users(self) -> dict[str, str]:
+        """PLAIN's users on a server: the `user_<name>` options."""
+        return {
+            key.removeprefix(_USER_PREFIX): value for key, value in self.options.items() if key.startswith(_USER_PREFIX)
+        }
+
+
+def parse_jaas_file(text: str) -> dict[str, tuple[LoginModule, ...]]:
+    """Sections of a file by name. JaasError."""
+    tokens = _Tokens(text)
+    sections: dict[str, tuple[LoginModule, ...]] = {}
+    while not tokens.at_end:
+        name = tokens.word("a section name")
+        tokens.mark("{")
+        modules = []
+        while not tokens.skip("}"):
+            modules.append(_module(tokens))
+        tokens.mark(";")
+        if name in sections:
+            raise JaasError(f"the section {name} stands twice")
+        sections[name] = tuple(modules)
+    return sections
+
+
+def parse_jaas_config(text: str) -> LoginModule:
+    """The one login module of a `sasl.jaas.config` value. JaasError."""
+    tokens = _Tokens(text)
+    modules = []
+    while not tokens.at_end:
+        modules.append(_module(tokens))
+    if len(modules) != 1:
+        raise JaasError(f"contains {len(modules)} login modules, should be 1 module")
+    return modules[0]
+
+
+@dataclass(frozen=True, slots=True)
+class JaasFile:
+    """The static file (`java.security.auth.login.config` in Java; the key `sasl.jaas.file` here)."""
+
+    sections: Mapping[str, tuple[LoginModule, ...]]
+
+    def server_module(self, listener_name: str, mechanism: str) -> LoginModule | None:
+        """`<lower-case listener>.KafkaServer`, else `KafkaServer`; the first section that exists counts."""
+        for section in (f"{listener_name.lower()}.KafkaServer", "KafkaServer"):
+            if section in self.sections:
+                return self._pick(section, mechanism)
+        return None
+
+    def client_module(self, mechanism: str) -> LoginModule | None:
+        return self._pick("KafkaClient", mechanism)
+
+    def _pick(self, section: str, mechanism: str) -> LoginModule | None:
+        for module in self.sections.get(section, ()):
+            if mechanism in module.mechanisms:
+                return module
+        return None
+
+
+def _module(tokens: _Tokens) -> LoginModule:
+    name = tokens.word("the class of a login module")
+    if name in _DENIED_MODULES:
+        raise JaasError(f"{name} is not allowed")
+    flag = tokens.word("a control flag").lower()
+    if flag not in _FLAGS:
+        raise JaasError(f"{flag!r} after {name} is no control flag: expected one of {', '.join(sorted(_FLAGS))}")
+    options = {}
+    while not tokens.skip(";"):
+        key = tokens.word("an option's name")
+        tokens.mark("=")
+        options[key] = tokens.value(key)
+    return LoginModule(name, flag, options)
+
+
+class _Tokens:
+    """The text cut into words, quoted values and marks."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = list(_cut(text))
+        self._at = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self._at == len(self._tokens)
+
+    def word(self, what: str) -> str:
+        return self._next(("word", "quoted"), what)
+
+    def value(self, key: str) -> str:
+        return self._next(("word", "quoted"), f"the value of {key}")
+
+    def mark(self, mark: str) -> None:
+        if self._next(("mark",), repr(mark)) != mark:
+            raise JaasError(f"expected {mark!r} {self._where(self._at - 1)}")
+
+    def skip(self, mark: str) -> bool:
+        """Take `mark` if it is next."""
+        if not self.at_end and self._tokens[self._at][:2] == ("mark", mark):
+            self._at += 1
+            return True
+        return False
+
+    def _next(self, kinds: tuple[str, ...], what: str) -> str:
+        if self.at_end or self._tokens[self._at][0] not in kinds:
+            raise JaasError(f"expected {what} {self._where(self._at)}")
+        self._at += 1
+        return self._tokens[self._at - 1][1]
+
+    def _where(self, at: int) -> str:
+        if at >= len(self._tokens):
+            return "at the end of the text (every login module ends with ';')"
+        kind, text, line = self._tokens[at]
+        return f"instead of {'a quoted text' if kind == 'quoted' else repr(text)} in line {line}"
+
+
+def _cut(text: str) -> Iterator[tuple[str, str, int]]:
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        line = text.count("\n", 0, position) + 1
+        if match is None:
+            raise JaasError(f"line {line} holds an unclosed quote or comment")
+        kind = match.lastgroup
+        if kind == "quoted":
+            # Passwords must not show up in messages: only their place is ever told.
+            yield "quoted", re.sub(r"\\(.)", r"\1", match["quoted"][1:-1], flags=re.DOTALL), line
+        elif kind is not None:
+            yield kind, match[kind], line
+        position = match.end()

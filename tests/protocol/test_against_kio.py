@@ -1,0 +1,96 @@
+"""Every byte against kio, a codec that other people wrote, for every message and version that it has.
+
+What we write kio must read and write again without changing a byte; what it made of it is read by us. kio
+knows no ZooKeeper-era control requests, no coordinator records and no ApiVersions 5: those stand in
+`test_against_kafka_schemas.py` and in the round trips.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import io
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from kio.serial import entity_reader, entity_writer
+
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.layout import FieldLayout
+from signalbox.protocol.schema import snake_case
+from tests.protocol.arbitrary import ALL_MESSAGES, ALL_VERSIONS, Values, messages, version_id
+
+WITHOUT_KIO = {
+    "LeaderAndIsr",
+    "StopReplica",
+    "UpdateMetadata",
+    "ControlledShutdown",
+    "OffsetCommitKey",
+    "OffsetCommitValue",
+    "GroupMetadataKey",
+    "GroupMetadataValue",
+    "TransactionLogKey",
+    "TransactionLogValue",
+}
+"""Messages of which kio has no version at all."""
+
+
+class KioValues(Values):
+    """kio turns codes into enums, times into datetimes and timedeltas: only what those can hold."""
+
+    unknown_tags = False
+
+    def integers(self, field: FieldLayout, lowest: int, highest: int) -> st.SearchStrategy[int]:
+        if "error_code" in field.attribute:
+            return st.sampled_from([int(error) for error in Error])
+        if field.type_name == "int64" and ("time" in field.attribute or field.attribute.endswith("_ms")):
+            return st.integers(0, 1 << 41)
+        return super().integers(field, lowest, highest)
+
+
+KIO_VALUES = KioValues()
+
+
+def api_name(made: Any) -> str:
+    return str(made.__name__).removesuffix("Request").removesuffix("Response")
+
+
+def kio_class(made: Any, version: int) -> Any | None:
+    """kio's class for this message and version, None where it has none."""
+    name = made.__name__
+    side = "request" if name.endswith("Request") else "response" if name.endswith("Response") else "data"
+    folder = f"kio.schema.{snake_case(api_name(made))}"
+    if importlib.util.find_spec(folder) is None or importlib.util.find_spec(f"{folder}.v{version}") is None:
+        return None
+    return getattr(importlib.import_module(f"{folder}.v{version}.{side}"), name)
+
+
+JUDGED = [pair for pair in ALL_VERSIONS if api_name(pair[0]) not in WITHOUT_KIO and kio_class(*pair)]
+
+
+def test_kio_judges_every_message_but_the_named_ones() -> None:
+    judged = {made for made, _ in JUDGED}
+    assert {api_name(made) for made in ALL_MESSAGES if made not in judged} == WITHOUT_KIO
+    assert len(JUDGED) >= 500
+
+
+@pytest.mark.parametrize("case", JUDGED, ids=version_id)
+def test_kio_reads_and_writes_the_same_bytes(case: tuple[Any, int]) -> None:
+    made, version = case
+    judge = kio_class(made, version)
+    read, write = entity_reader(judge), entity_writer(judge)
+
+    @settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(message=messages(made, version, KIO_VALUES))
+    def agree(message: Any) -> None:
+        frame = message.encode(version)
+        entity, size = read(frame, 0)
+        assert size == len(frame)
+        buffer = io.BytesIO()
+        write(buffer, entity)
+        assert buffer.getvalue() == frame
+        assert made.decode(frame, version) == message
+
+    agree()

@@ -73,20 +73,6 @@ class TimeIndex:
             file_system.close(fd)
         self._saved = len(self)
 
-    def read_last(self, file_system: FileSystem, size_bytes: int) -> tuple[int, int] | None:
-        """The last entry on file, without loading the others."""
-        if size_bytes < ENTRY_SIZE_BYTES:
-            return None
-        fd = file_system.open(self.path)
-        try:
-            data = file_system.pread(
-                fd, ENTRY_SIZE_BYTES, size_bytes - size_bytes % ENTRY_SIZE_BYTES - ENTRY_SIZE_BYTES
-            )
-        finally:
-            file_system.close(fd)
-        timestamp, relative = _ENTRY.unpack(data)
-        return timestamp, self.base_offset + relative
-
     def load(self, file_system: FileSystem, size_bytes: int) -> None:
         """Reads the file. ValueError when it cannot be the index of this segment and must be rebuilt."""
         fd = file_system.open(self.path)

@@ -1,0 +1,97 @@
+from pathlib import Path
+
+import pytest
+
+from signalbox.storage.file_system import RealFileSystem
+from signalbox.storage.leader_epochs import LeaderEpochs
+
+
+def epochs(path: Path, *entries: tuple[int, int]) -> LeaderEpochs:
+    made = LeaderEpochs(str(path / "leader-epoch-checkpoint"), RealFileSystem())
+    for epoch, offset in entries:
+        made.assign(epoch, offset)
+    return made
+
+
+def listed(of: LeaderEpochs) -> list[tuple[int, int]]:
+    return list(zip(of.epochs, of.start_offsets, strict=True))
+
+
+def test_saved_and_loaded_in_kafkas_form(tmp_path: Path) -> None:
+    epochs(tmp_path, (0, 0), (3, 100)).save()
+    assert (tmp_path / "leader-epoch-checkpoint").read_text() == "0\n2\n0 0\n3 100\n"
+    again = epochs(tmp_path)
+    again.load()
+    assert listed(again) == [(0, 0), (3, 100)]
+
+
+def test_a_broken_file_counts_as_none(tmp_path: Path) -> None:
+    (tmp_path / "leader-epoch-checkpoint").write_text("0\n7\nrubbish\n")
+    found = epochs(tmp_path, (1, 1))
+    found.load()
+    assert found.latest == -1
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        (-1, (-1, -1)),
+        (0, (0, 10)),  # older than everything: where the first known reign began
+        (1, (1, 20)),
+        (2, (1, 20)),  # nobody reigned in 2: the one before ends where the next begins
+        (4, (4, 30)),
+        (6, (6, 99)),
+        (7, (-1, -1)),
+    ],
+)
+def test_where_a_reign_ends(tmp_path: Path, asked: int, answer: tuple[int, int]) -> None:
+    assert epochs(tmp_path, (1, 10), (4, 20), (6, 30)).end_offset_for(asked, 99) == answer
+
+
+def test_nothing_is_known_of_an_empty_log(tmp_path: Path) -> None:
+    assert epochs(tmp_path).end_offset_for(3, 0) == (-1, -1)
+    assert epochs(tmp_path).epoch_of(3) == -1
+
+
+@pytest.mark.parametrize(
+    ("assigned", "expected"),
+    [
+        ((4, 50), [(1, 10), (4, 20)]),  # no news
+        ((5, 40), [(1, 10), (4, 20), (5, 40)]),
+        ((5, 20), [(1, 10), (5, 20)]),  # nobody wrote in 4
+        ((5, 5), [(5, 5)]),
+        ((2, 15), [(1, 10), (2, 15)]),  # the leader knows better
+        ((-1, 90), [(1, 10), (4, 20)]),
+    ],
+)
+def test_a_new_reign_replaces_what_contradicts_it(
+    tmp_path: Path, assigned: tuple[int, int], expected: list[tuple[int, int]]
+) -> None:
+    known = epochs(tmp_path, (1, 10), (4, 20))
+    known.assign(*assigned)
+    assert listed(known) == expected
+
+
+def test_later_epochs_met_in_the_log_are_noted_once(tmp_path: Path) -> None:
+    known = epochs(tmp_path, (1, 10))
+    known.assign_if_later(1, 11)
+    known.assign_if_later(0, 12)
+    known.assign_if_later(2, 13)
+    assert listed(known) == [(1, 10), (2, 13)]
+
+
+def test_truncation_from_both_ends(tmp_path: Path) -> None:
+    known = epochs(tmp_path, (1, 10), (4, 20), (6, 30))
+    assert known.truncate_from_end(30)
+    assert not known.truncate_from_end(21)
+    assert listed(known) == [(1, 10), (4, 20)]
+    assert known.truncate_from_start(15)
+    assert not known.truncate_from_start(15)
+    assert listed(known) == [(1, 15), (4, 20)]
+    assert known.truncate_from_start(50)
+    assert listed(known) == [(4, 50)]
+
+
+def test_the_epoch_of_an_offset(tmp_path: Path) -> None:
+    known = epochs(tmp_path, (1, 10), (4, 20))
+    assert [known.epoch_of(offset) for offset in (9, 10, 19, 20, 99)] == [-1, 1, 1, 4, 4]

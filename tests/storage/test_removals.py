@@ -1,0 +1,42 @@
+from pathlib import Path
+
+from signalbox.common.clock import ManualClock
+from signalbox.storage.background import InlineBackground
+from signalbox.storage.faulty_file_system import FaultyFileSystem
+from signalbox.storage.removals import Removals
+
+
+def test_renamed_at_once_and_removed_when_due(tmp_path: Path) -> None:
+    clock = ManualClock()
+    removals = Removals(FaultyFileSystem(), InlineBackground(), clock)
+    (tmp_path / "a.log").write_bytes(b"x")
+    removals.retire([str(tmp_path / "a.log"), str(tmp_path / "missing")], 1000)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.log.deleted"]
+    assert removals.next_due_ms() == clock.now_ms() + 1000
+    removals.run_due(clock.now_ms() + 999)
+    assert len(removals) == 1
+    removals.run_due(clock.now_ms() + 1000)
+    assert list(tmp_path.iterdir()) == []
+    assert removals.next_due_ms() is None
+
+
+def test_folders_go_with_what_is_in_them(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0.abc-delete"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "inner" / "file").touch()
+    clock = ManualClock()
+    removals = Removals(FaultyFileSystem(), InlineBackground(), clock)
+    removals.add(str(folder), 0)
+    removals.run_due(clock.now_ms())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_is_kept_for_the_log(tmp_path: Path) -> None:
+    disk = FaultyFileSystem()
+    disk.fail("remove")
+    clock = ManualClock()
+    removals = Removals(disk, InlineBackground(), clock)
+    (tmp_path / "file").touch()
+    removals.add(str(tmp_path / "file"), 0)
+    removals.run_due(clock.now_ms())
+    assert len(removals.failures) == 1

@@ -1,0 +1,95 @@
+"""What the tests of storage build their logs from: batches, a directory, an opened or reopened log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from signalbox.common.clock import ManualClock
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
+from signalbox.storage.background import InlineBackground
+from signalbox.storage.file_system import FileSystem, RealFileSystem
+from signalbox.storage.log import Log
+from signalbox.storage.log_config import LogConfig
+from signalbox.storage.log_directory import LogDirectory
+from signalbox.storage.log_loader import LastRun, create_body, load_body
+from signalbox.storage.open_files import OpenFiles
+from signalbox.storage.segment import Disk
+
+NOW_MS = ManualClock().now_ms()
+TP = TopicPartition("flights", 0)
+TOPIC_ID = bytes(range(16))
+
+
+def batch(
+    count: int = 1,
+    *,
+    size: int = 20,
+    offset: int = 0,
+    producer_id: int = -1,
+    producer_epoch: int = 0,
+    sequence: int = 0,
+    timestamp: int = NOW_MS,
+    epoch: int = 0,
+    compression: str = "none",
+) -> bytes:
+    """`count` records of `size` bytes, one millisecond apart."""
+    rows = [Record(timestamp=timestamp + number, value=bytes([number % 251]) * size) for number in range(count)]
+    idempotent = producer_id >= 0
+    return encode_batch(
+        rows,
+        base_offset=offset,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch if idempotent else -1,
+        base_sequence=sequence if idempotent else -1,
+        partition_leader_epoch=epoch,
+        compression=compression,
+    )
+
+
+def open_directory(path: Path, file_system: FileSystem | None = None, capacity: int = 512) -> LogDirectory:
+    """A log directory, unlocked, with real files unless told otherwise."""
+    disk = Disk(file_system or RealFileSystem(), OpenFiles(capacity))
+    path.mkdir(exist_ok=True)
+    return LogDirectory(str(path), disk, InlineBackground(), ManualClock())
+
+
+def new_log(path: Path, config: LogConfig | None = None, file_system: FileSystem | None = None) -> Log:
+    """An empty log in its own folder below `path`."""
+    directory = open_directory(path, file_system)
+    body = create_body(str(path / str(TP)), directory, config or LogConfig())
+    return Log(TP, TOPIC_ID, body, 0)
+
+
+def reopened(path: Path, config: LogConfig | None = None, last_run: LastRun | None = None) -> Log:
+    """The log below `path` as a new process would find it."""
+    directory = open_directory(path)
+    body, end_offset = load_body(str(path / str(TP)), directory, config or LogConfig(), last_run or LastRun())
+    return Log(TP, TOPIC_ID, body, end_offset)
+
+
+def append(log: Log, *batches: bytes, epoch: int = 0) -> None:
+    """Appends batches as a leader and writes them."""
+    for one in batches:
+        log.append_as_leader(one, epoch, NOW_MS)
+    log.flush_appends()
+
+
+def records(log: Log, offset: int | None = None, max_bytes: int = 1 << 20) -> list[Record]:
+    """Everything from `offset` (the log start) to the log end, read slice by slice as a consumer does it."""
+    found: list[Record] = []
+    position = log.log_start_offset if offset is None else offset
+    while position < log.log_end_offset:
+        piece = log.read(position, max_bytes)
+        assert not isinstance(piece.records, bytes)
+        rows = [r for r in decode_records(piece.records.read(), allow_partial_tail=True) if r.offset >= position]
+        if not rows:
+            break
+        found += rows
+        position = rows[-1].offset + 1
+    return found
+
+
+def offsets(log: Log) -> list[int]:
+    """The offsets that a consumer sees."""
+    return [record.offset for record in records(log)]

@@ -1,0 +1,71 @@
+# ruff: noqa: E501 (a table reads better with one row per key)
+"""The broker keys that this room obeys: Kafka's names, defaults and bounds.
+
+One default differs from Kafka's: `replica.fetch.response.max.bytes` is 1 MiB instead of 10 MiB. A response is handled in
+one slice of the data loop, and a slice bounds how long the control plane waits; on a busy follower the next fetch leaves
+as soon as a response has been appended, so nothing is gained by larger ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, Value, at_least
+
+_I, _L = ConfigType.INT, ConfigType.LONG
+
+REPLICATION_CONFIG = ConfigTable(
+    ConfigRow(name, type_, default, doc, at_least(low), dynamic=dynamic)
+    for name, type_, default, low, dynamic, doc in (
+        ("replica.lag.time.max.ms", _L, 30_000, 1, Dynamic.READ_ONLY, "A follower that has not been caught up for so long leaves the ISR, ms."),
+        ("replica.fetch.max.bytes", _I, 1_048_576, 0, Dynamic.READ_ONLY, "Bytes a follower asks for per partition; a larger first batch is sent all the same."),
+        ("replica.fetch.response.max.bytes", _I, 1_048_576, 0, Dynamic.READ_ONLY, "Bytes a follower asks for in one response."),
+        ("replica.fetch.min.bytes", _I, 1, 0, Dynamic.READ_ONLY, "Bytes a leader waits for before it answers a follower."),
+        ("replica.fetch.wait.max.ms", _I, 500, 0, Dynamic.READ_ONLY, "Longest time a leader holds a follower's fetch back, ms."),
+        ("replica.fetch.backoff.ms", _I, 1_000, 0, Dynamic.READ_ONLY, "Longest pause of a follower after an error, ms; the first pauses are shorter."),
+        ("num.replica.fetchers", _I, 1, 1, Dynamic.CLUSTER_WIDE, "Fetch connections to each leader broker."),
+        ("replica.high.watermark.checkpoint.interval.ms", _L, 5_000, 1, Dynamic.READ_ONLY, "Time between two high watermark checkpoints, ms."),
+        ("max.incremental.fetch.session.cache.slots", _I, 1_000, 0, Dynamic.READ_ONLY, "Incremental fetch sessions kept at most."),
+        ("fetch.max.bytes", _I, 57_671_680, 1_024, Dynamic.READ_ONLY, "Most bytes of one fetch response, whatever the client asks for."),
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationConfig:
+    """The typed values. Defaults are the table's."""
+
+    lag_time_max_ms: int = 30_000
+    fetch_partition_max_bytes: int = 1_048_576
+    fetch_response_max_bytes: int = 1_048_576
+    fetch_min_bytes: int = 1
+    fetch_wait_max_ms: int = 500
+    fetch_backoff_ms: int = 1_000
+    fetchers_per_leader: int = 1
+    high_watermark_checkpoint_interval_ms: int = 5_000
+    fetch_session_slots: int = 1_000
+    fetch_max_bytes: int = 57_671_680
+
+
+_FIELDS = {
+    "replica.lag.time.max.ms": "lag_time_max_ms",
+    "replica.fetch.max.bytes": "fetch_partition_max_bytes",
+    "replica.fetch.response.max.bytes": "fetch_response_max_bytes",
+    "replica.fetch.min.bytes": "fetch_min_bytes",
+    "replica.fetch.wait.max.ms": "fetch_wait_max_ms",
+    "replica.fetch.backoff.ms": "fetch_backoff_ms",
+    "num.replica.fetchers": "fetchers_per_leader",
+    "replica.high.watermark.checkpoint.interval.ms": "high_watermark_checkpoint_interval_ms",
+    "max.incremental.fetch.session.cache.slots": "fetch_session_slots",
+    "fetch.max.bytes": "fetch_max_bytes",
+}
+
+
+def replication_config(values: dict[str, Value]) -> ReplicationConfig:
+    """The typed config out of values that `REPLICATION_CONFIG` has read."""
+    taken = {}
+    for key, field in _FIELDS.items():
+        value = values[key]
+        assert isinstance(value, int)
+        taken[field] = value
+    return ReplicationConfig(**taken)

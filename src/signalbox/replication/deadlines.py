@@ -1,0 +1,109 @@
+"""Deadlines of everything that waits in this room, behind one timer.
+
+A heap of (time, operation); the event loop knows only the earliest. An operation that finished early stays in the
+heap as a stale entry until its time or until stale entries outnumber the live ones, when the heap is rebuilt.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Protocol
+
+from signalbox.common.clock import Clock
+
+
+class TimerHandle(Protocol):
+    def cancel(self) -> None: ...
+
+
+class Timers(Protocol):
+    """What is needed of the event loop (`asyncio.AbstractEventLoop` fits): a call after a delay in seconds."""
+
+    def call_later(self, delay: float, callback: Callable[[], None], /) -> TimerHandle: ...
+
+
+class Deadline:
+    """One operation's deadline."""
+
+    __slots__ = ("_owner", "expire")
+
+    def __init__(self, owner: Deadlines, expire: Callable[[], None]) -> None:
+        self._owner: Deadlines | None = owner
+        self.expire: Callable[[], None] | None = expire
+
+    def cancel(self) -> None:
+        """The operation is over. Harmless after the deadline has passed."""
+        self.expire = None
+        owner, self._owner = self._owner, None
+        if owner is not None:
+            owner.forget()
+
+
+class Deadlines:
+    """All deadlines of one replica manager."""
+
+    _REBUILD_FROM = 64
+
+    def __init__(self, clock: Clock, timers: Timers) -> None:
+        self._clock = clock
+        self._timers = timers
+        self._heap: list[tuple[float, int, Deadline]] = []
+        self._serial = 0
+        self._stale = 0
+        self._timer: TimerHandle | None = None
+        self._timer_at = 0.0
+
+    def __len__(self) -> int:
+        """Deadlines that still count."""
+        return len(self._heap) - self._stale
+
+    def add(self, delay_ms: float, expire: Callable[[], None]) -> Deadline:
+        """Call `expire` after `delay_ms` unless it is cancelled first."""
+        deadline = Deadline(self, expire)
+        at = self._clock.monotonic() + delay_ms / 1000
+        self._serial += 1
+        heapq.heappush(self._heap, (at, self._serial, deadline))
+        if self._timer is None or at < self._timer_at:
+            self._arm()
+        return deadline
+
+    def forget(self) -> None:
+        """One entry of the heap has become stale."""
+        self._stale += 1
+        if self._stale > self._REBUILD_FROM and self._stale * 2 > len(self._heap):
+            self._heap = [entry for entry in self._heap if entry[2].expire is not None]
+            heapq.heapify(self._heap)
+            self._stale = 0
+
+    def close(self) -> None:
+        """Forget everything; nothing expires any more."""
+        self._heap.clear()
+        self._stale = 0
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._heap:
+            self._timer_at = self._heap[0][0]
+            self._timer = self._timers.call_later(max(0.0, self._timer_at - self._clock.monotonic()), self._run)
+
+    def _run(self) -> None:
+        self._timer = None
+        now = self._clock.monotonic()
+        heap = self._heap
+        while heap and heap[0][0] <= now:
+            deadline = heapq.heappop(heap)[2]
+            expire, deadline.expire = deadline.expire, None
+            if expire is None:
+                self._stale -= 1
+                continue
+            deadline._owner = None
+            expire()
+            heap = self._heap
+        if self._timer is None:
+            self._arm()

@@ -1,0 +1,165 @@
+"""One fetch on its way: what it reads, whether that suffices, how it waits, what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from signalbox.common.ids import ZERO_UUID
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+from signalbox.replication.fetch_read import Entry, FetchParams, FetchResult, read_all, refusal
+from signalbox.replication.fetch_session import (
+    INITIAL_EPOCH,
+    NO_SESSION,
+    FetchSession,
+    SessionCache,
+    SessionPartition,
+)
+from signalbox.replication.follower_progress import FollowerProgress
+from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.pending import Pending
+from signalbox.replication.purgatory import Purgatory, WatchList
+
+
+class FetchCall:
+    """A delayed operation of the purgatory, if it has to wait at all."""
+
+    __slots__ = (
+        "_expected",
+        "_hosted",
+        "_readable",
+        "_refused",
+        "_reply",
+        "_request",
+        "_result",
+        "_session",
+        "_sessions",
+        "params",
+    )
+
+    def __init__(
+        self, hosted: HostedPartitions, sessions: SessionCache, request: FetchRequest, params: FetchParams
+    ) -> None:
+        self._hosted = hosted
+        self._sessions = sessions
+        self._request = request
+        self.params = params
+        self._session: FetchSession | None = None
+        self._readable: list[SessionPartition] = []
+        self._refused: list[tuple[SessionPartition, Error]] = []
+        self._result = FetchResult([])
+        self._reply: Pending[FetchResponse] | None = None
+        self._expected: Callable[[], bool] | None = None
+
+    def take_partitions(
+        self,
+        session: FetchSession | None,
+        partitions: list[SessionPartition],
+        authorize: Callable[[str], bool] | None,
+    ) -> None:
+        """What is to be read: names are put to topic ids, and topics that the client may not read sorted out."""
+        self._session = session
+        allowed: dict[str, bool] = {}
+        for asked in partitions:
+            if not asked.topic:
+                asked.topic = self._hosted.topic_name(asked.key.topic_id) or ""
+            topic = asked.topic
+            if not topic:
+                known = asked.key.topic_id == ZERO_UUID
+                self._refused.append((asked, Error.UNKNOWN_TOPIC_OR_PARTITION if known else Error.UNKNOWN_TOPIC_ID))
+                continue
+            if authorize is not None:
+                if topic not in allowed:
+                    allowed[topic] = authorize(topic)
+                if not allowed[topic]:
+                    self._refused.append((asked, Error.TOPIC_AUTHORIZATION_FAILED))
+                    continue
+            self._readable.append(asked)
+
+    def read(self, progress: FollowerProgress | None) -> None:
+        """One pass; `progress` is given on the first one of a follower's fetch."""
+        self._result = read_all(self._hosted, self._readable, self.params, progress)
+
+    def suffices(self) -> bool:
+        """Whether what was read is to be answered without (further) waiting."""
+        result = self._result
+        return (
+            result.at_once
+            or result.size_bytes >= self.params.min_bytes
+            or not self._readable
+            or self._request.max_wait_ms <= 0
+        )
+
+    # -- waiting
+
+    def park(self, purgatory: Purgatory, progress: FollowerProgress) -> Pending[FetchResponse]:
+        """Wait for more, at most max_wait_ms; a follower's fetch ends early when it is expected elsewhere."""
+        reply: Pending[FetchResponse] = Pending()
+        self._reply = reply
+        lists = list(self._watch_lists())
+        wait_ms = self._request.max_wait_ms
+        if self.params.from_replica:
+            replica_id = self.params.replica_id
+            wait_ms = progress.longest_wait_ms(replica_id, wait_ms)
+            lists.append(progress.parked_fetches(replica_id))
+            self._expected = lambda: progress.longest_wait_ms(replica_id, wait_ms) < wait_ms
+        waiting = purgatory.park(self, lists, wait_ms)
+        reply.on_abandon = lambda: purgatory.drop(waiting)
+        return reply
+
+    def try_complete(self) -> bool:
+        self.read(None)
+        if not self.suffices() and not (self._expected is not None and self._expected()):
+            return False
+        self._complete()
+        return True
+
+    def expire(self) -> None:
+        self.read(None)
+        self._complete()
+
+    def _complete(self) -> None:
+        assert self._reply is not None
+        self._reply.complete(self.response())
+
+    def _watch_lists(self) -> Iterable[WatchList]:
+        for asked in self._readable:
+            partition = self._hosted.get(asked.topic, asked.key.partition)
+            if partition is not None:
+                yield partition.append_watchers if self.params.from_replica else partition.commit_watchers
+
+    # -- answering
+
+    def response(self) -> FetchResponse:
+        """The response to what the last pass found; brings the session up to date."""
+        entries = self._result.entries
+        for asked, error in self._refused:
+            entries.append((asked, refusal(self._hosted, asked, error, tells_leader=False)))
+        session = self._session
+        if session is not None:
+            entries = [entry for entry in entries if entry[0].must_answer(entry[1])]
+            for asked, data in entries:
+                if data.records:
+                    session.answered(asked)
+            session_id = session.session_id if session.partitions else NO_SESSION
+        elif self._request.session_epoch == INITIAL_EPOCH:
+            for asked, data in entries:
+                asked.must_answer(data)
+            session_id = self._sessions.create([entry[0] for entry in entries], self.params.from_replica)
+        else:
+            session_id = NO_SESSION
+        return FetchResponse(session_id=session_id, responses=_by_topic(entries))
+
+
+def _by_topic(entries: list[Entry]) -> list[FetchResponse.FetchableTopicResponse]:
+    """Neighbours of the same topic share an entry; the order of the partitions stays."""
+    topics: list[FetchResponse.FetchableTopicResponse] = []
+    last: tuple[str, bytes] | None = None
+    for asked, data in entries:
+        key = asked.key
+        named = (key.topic, key.topic_id)
+        if named != last:
+            topics.append(FetchResponse.FetchableTopicResponse(topic=key.topic, topic_id=key.topic_id))
+            last = named
+        topics[-1].partitions.append(data)
+    return topics

@@ -1,0 +1,127 @@
+"""DeleteRecords, versions 0 to 2 (KIP-107): move a partition's log start offset forward.
+
+The leader moves its own start at once; the answer waits until every live replica has followed (the low watermark), as
+they learn of it in the leader's fetch responses, or for the request's timeout. -1 means "up to the high watermark".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
+from signalbox.replication.append import INTERNAL_TOPICS
+from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.partition import Partition
+from signalbox.replication.pending import Pending, completed
+from signalbox.replication.ports import ClusterView
+from signalbox.replication.purgatory import Purgatory
+
+TO_HIGH_WATERMARK = -1
+PartitionResult = DeleteRecordsResponse.DeleteRecordsPartitionResult
+
+
+class RecordDeletion:
+    """One partition's deletion: refused, waiting for replicas, or done."""
+
+    __slots__ = ("_cluster", "_offset", "partition", "result")
+
+    def __init__(self, cluster: ClusterView, index: int) -> None:
+        self._cluster = cluster
+        self._offset = -1
+        self.partition: Partition | None = None
+        self.result = PartitionResult(partition_index=index, low_watermark=-1, error_code=Error.REQUEST_TIMED_OUT)
+
+    def start(self, partition: Partition, offset: int) -> None:
+        """Move the leader's log start. Raises KafkaError."""
+        log = partition.local_log()
+        if not partition.settings.deletes_records:
+            raise KafkaError(Error.POLICY_VIOLATION, "cleanup.policy does not contain delete")
+        wanted = partition.high_watermark if offset == TO_HIGH_WATERMARK else offset
+        if wanted < 0 or wanted > partition.high_watermark:
+            raise KafkaError(Error.OFFSET_OUT_OF_RANGE, f"{offset} lies behind the high watermark")
+        log.delete_records_before(wanted)
+        self.partition = partition
+        self._offset = wanted
+
+    def refuse(self, error: Error) -> None:
+        self.partition = None
+        self.result.error_code = error
+
+    def is_done(self) -> bool:
+        """Look again; True when there is nothing to wait for."""
+        partition = self.partition
+        if partition is None:
+            return True
+        if not partition.is_leader:
+            self.refuse(Error.KAFKA_STORAGE_ERROR if partition.is_offline else Error.NOT_LEADER_OR_FOLLOWER)
+            return True
+        low = partition.low_watermark_of(self._cluster.is_alive)
+        if low < self._offset:
+            return False
+        self.result.low_watermark = low
+        self.result.error_code = Error.NONE
+        self.partition = None
+        return True
+
+
+class RecordDeletions:
+    """A DeleteRecords request on its way: a delayed operation of the purgatory."""
+
+    def __init__(self, response: DeleteRecordsResponse, deletions: list[RecordDeletion]) -> None:
+        self._response = response
+        self._deletions = deletions
+        self.reply: Pending[DeleteRecordsResponse] = Pending()
+
+    def try_complete(self) -> bool:
+        if not all([deletion.is_done() for deletion in self._deletions]):  # noqa: C419 (every one has to look)
+            return False
+        self.reply.complete(self._response)
+        return True
+
+    def expire(self) -> None:
+        for deletion in self._deletions:
+            deletion.is_done()
+        self.reply.complete(self._response)
+
+    def park(self, purgatory: Purgatory, timeout_ms: int) -> Pending[DeleteRecordsResponse]:
+        """Wait for the replicas."""
+        lists = [deletion.partition.commit_watchers for deletion in self._deletions if deletion.partition is not None]
+        waiting = purgatory.park(self, lists, timeout_ms)
+        self.reply.on_abandon = lambda: purgatory.drop(waiting)
+        return self.reply
+
+
+def delete_records(
+    hosted: HostedPartitions,
+    cluster: ClusterView,
+    purgatory: Purgatory,
+    request: DeleteRecordsRequest,
+    authorize: Callable[[str], bool] | None = None,
+) -> Pending[DeleteRecordsResponse]:
+    """The response, once the replicas have followed or the timeout has passed."""
+    response = DeleteRecordsResponse()
+    deletions = []
+    for topic in request.topics:
+        entry = DeleteRecordsResponse.DeleteRecordsTopicResult(name=topic.name)
+        for asked in topic.partitions:
+            deletion = RecordDeletion(cluster, asked.partition_index)
+            deletions.append(deletion)
+            entry.partitions.append(deletion.result)
+            try:
+                _check_topic(topic.name, authorize)
+                deletion.start(hosted.find(topic.name, asked.partition_index), asked.offset)
+            except KafkaError as error:
+                deletion.refuse(error.error)
+        response.topics.append(entry)
+    operation = RecordDeletions(response, deletions)
+    if operation.try_complete():
+        return completed(response)
+    return operation.park(purgatory, request.timeout_ms)
+
+
+def _check_topic(topic: str, authorize: Callable[[str], bool] | None) -> None:
+    if authorize is not None and not authorize(topic):
+        raise KafkaError(Error.TOPIC_AUTHORIZATION_FAILED)
+    if topic in INTERNAL_TOPICS:
+        raise KafkaError(Error.INVALID_TOPIC_EXCEPTION, f"records of {topic} are not for deletion")

@@ -1,0 +1,103 @@
+"""Fetch, for consumers and followers: sessions, one pass over the logs, waiting for more (versions 4 to 18).
+
+A fetch is answered at once when it has min_bytes, when a partition has an error or diverges, or when it may not wait.
+Otherwise it is parked in the watch lists of its partitions: followers wait for appends, consumers for the high
+watermark; what is read when it wakes is read anew. A follower's fetch first tells how far the follower is, which may
+commit records and let the follower into the ISR. Topics that the client may not read, or whose id nobody knows, do not
+make a fetch return early, as in Kafka: a client that keeps asking for them must not spin.
+
+Not the whole of Kafka's: no preferred read replica is chosen (replica.selector.class).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from signalbox.protocol.error_table import KafkaError
+from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+from signalbox.replication.delayed_fetch import FetchCall
+from signalbox.replication.fetch_read import FetchParams, Isolation
+from signalbox.replication.fetch_session import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    NO_SESSION,
+    FetchSession,
+    SessionCache,
+    SessionPartition,
+    asked_partitions,
+)
+from signalbox.replication.follower_progress import FollowerProgress
+from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.pending import Pending, completed
+from signalbox.replication.purgatory import Purgatory
+
+Authorize = Callable[[str], bool]
+_FOLLOWERS_READ_FROM_VERSION = 11
+_CURRENT_LEADER_FROM_VERSION = 16
+
+
+def replica_id_of(request: FetchRequest) -> int:
+    """Which broker fetches, -1 for consumers (the field moved in version 15)."""
+    moved = request.replica_state.replica_id
+    return moved if moved >= 0 else request.replica_id
+
+
+class Fetches:
+    """The fetch door of one broker."""
+
+    def __init__(
+        self,
+        hosted: HostedPartitions,
+        sessions: SessionCache,
+        purgatory: Purgatory,
+        progress: FollowerProgress,
+        max_bytes: int,
+    ) -> None:
+        self._hosted = hosted
+        self._sessions = sessions
+        self._purgatory = purgatory
+        self._progress = progress
+        self._max_bytes = max_bytes
+
+    def fetch(self, request: FetchRequest, version: int, authorize: Authorize | None = None) -> Pending[FetchResponse]:
+        """The response, now or later. `authorize` says of a topic name whether the client may read it (None: all).
+        `node_endpoints` stays empty: they depend on the listener, the handler fills them in."""
+        try:
+            session, partitions = self._session_of(request)
+        except KafkaError as error:
+            return completed(FetchResponse(error_code=error.error, session_id=NO_SESSION))
+        call = FetchCall(self._hosted, self._sessions, request, self._params(request, version, session))
+        call.take_partitions(session, partitions, authorize)
+        if call.params.from_replica:
+            call.read(self._progress)
+            self._progress.settle()
+        else:
+            call.read(None)
+        if call.suffices():
+            return completed(call.response())
+        return call.park(self._purgatory, self._progress)
+
+    def _session_of(self, request: FetchRequest) -> tuple[FetchSession | None, list[SessionPartition]]:
+        if request.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
+            session = self._sessions.resume(request)
+            return session, list(session.partitions.values())
+        if request.session_id != NO_SESSION:
+            self._sessions.close(request.session_id)
+        return None, [SessionPartition(key, asked) for key, asked in asked_partitions(request)]
+
+    def _params(self, request: FetchRequest, version: int, session: FetchSession | None) -> FetchParams:
+        replica_id = replica_id_of(request)
+        if replica_id >= 0:
+            isolation, max_bytes = Isolation.LOG_END, request.max_bytes
+        else:
+            isolation, max_bytes = Isolation(request.isolation_level), min(request.max_bytes, self._max_bytes)
+        return FetchParams(
+            replica_id=replica_id,
+            replica_epoch=request.replica_state.replica_epoch,
+            isolation=isolation,
+            max_bytes=max_bytes,
+            min_bytes=min(request.min_bytes, max_bytes),
+            only_from_leader=replica_id >= 0 or version < _FOLLOWERS_READ_FROM_VERSION,
+            tells_leader=version >= _CURRENT_LEADER_FROM_VERSION,
+            skips_quiet=session is not None,
+        )

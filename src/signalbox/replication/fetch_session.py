@@ -1,0 +1,212 @@
+"""Incremental fetch sessions (KIP-227): the server remembers what a client fetches, both sides speak of changes only.
+
+A session holds the partitions in the order in which they are served; a partition that gave records moves to the end,
+so that none starves behind a busy one. The epoch counts the requests of a session; a request with another one than
+expected is refused, and the client begins anew. A partition is left out of an incremental answer unless it has records,
+an error, a diverging epoch, or another high watermark or log start offset than last told.
+
+`SessionCache` bounds the number of sessions: a new one displaces an idle one (two minutes unused), else a smaller one
+of a client that is not a replica; when neither exists the client is served without a session.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from signalbox.common.clock import Clock
+from signalbox.common.ids import ZERO_UUID
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+
+NO_SESSION = 0
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+EVICT_AFTER_MS = 120_000
+_LAST_EPOCH = 2**31 - 1
+
+PartitionData = FetchResponse.PartitionData
+
+
+class FetchKey(NamedTuple):
+    """A partition as the client named it: by topic id (version 13 and later) or by name."""
+
+    topic: str
+    topic_id: bytes
+    partition: int
+
+
+class SessionPartition:
+    """What is to be fetched of one partition, and what the client was last told of it."""
+
+    __slots__ = (
+        "current_leader_epoch",
+        "fetch_offset",
+        "key",
+        "last_fetched_epoch",
+        "log_start_offset",
+        "max_bytes",
+        "told_high_watermark",
+        "told_log_start_offset",
+        "topic",
+    )
+
+    def __init__(self, key: FetchKey, asked: FetchRequest.FetchPartition) -> None:
+        self.key = key
+        self.topic = key.topic  # the name; "" while a topic id is not known here
+        self.told_high_watermark = -1
+        self.told_log_start_offset = -1
+        self.take(asked)
+
+    def take(self, asked: FetchRequest.FetchPartition) -> None:
+        """What the client asks for now."""
+        self.fetch_offset = asked.fetch_offset
+        self.max_bytes = asked.partition_max_bytes
+        self.log_start_offset = asked.log_start_offset
+        self.current_leader_epoch = asked.current_leader_epoch
+        self.last_fetched_epoch = asked.last_fetched_epoch
+
+    def must_answer(self, data: PartitionData) -> bool:
+        """Whether an incremental answer has to name this partition; remembers what is told."""
+        if data.error_code:
+            self.told_high_watermark = -1  # the next answer without an error is told in any case
+            return True
+        news = bool(data.records) or data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0
+        if data.high_watermark != self.told_high_watermark:
+            self.told_high_watermark = data.high_watermark
+            news = True
+        if data.log_start_offset != self.told_log_start_offset:
+            self.told_log_start_offset = data.log_start_offset
+            news = True
+        return news
+
+
+class FetchSession:
+    """One client's partitions."""
+
+    __slots__ = ("created_ms", "epoch", "from_replica", "last_used_ms", "partitions", "session_id", "uses_topic_ids")
+
+    def __init__(self, session_id: int, from_replica: bool, uses_topic_ids: bool, now_ms: int) -> None:
+        self.session_id = session_id
+        self.from_replica = from_replica
+        self.uses_topic_ids = uses_topic_ids
+        self.epoch = 1
+        self.created_ms = now_ms
+        self.last_used_ms = now_ms
+        self.partitions: dict[FetchKey, SessionPartition] = {}
+
+    def update(self, request: FetchRequest) -> None:
+        """Apply an incremental request: added, changed and forgotten partitions."""
+        for key, asked in asked_partitions(request):
+            known = self.partitions.get(key)
+            if known is None:
+                self.partitions[key] = SessionPartition(key, asked)
+            else:
+                known.take(asked)
+        for topic in request.forgotten_topics_data:
+            for index in topic.partitions:
+                self.partitions.pop(FetchKey(topic.topic, topic.topic_id, index), None)
+
+    def answered(self, partition: SessionPartition) -> None:
+        """The partition gave records: the others go first next time."""
+        if self.partitions.pop(partition.key, None) is not None:
+            self.partitions[partition.key] = partition
+
+
+def asked_partitions(request: FetchRequest) -> Iterator[tuple[FetchKey, FetchRequest.FetchPartition]]:
+    """All partitions that a request names, in its order."""
+    for topic in request.topics:
+        for asked in topic.partitions:
+            yield FetchKey(topic.topic, topic.topic_id, asked.partition), asked
+
+
+class SessionCache:
+    """The sessions of one broker."""
+
+    def __init__(self, slots: int, clock: Clock, rng: random.Random) -> None:
+        self._slots = slots
+        self._clock = clock
+        self._rng = rng
+        self._sessions: OrderedDict[int, FetchSession] = OrderedDict()  # the longest unused first
+        self._full_until_ms = 0  # nothing smaller can be displaced before this time
+        self.evictions = 0
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    @property
+    def partition_count(self) -> int:
+        return sum(len(session.partitions) for session in self._sessions.values())
+
+    def close(self, session_id: int) -> None:
+        """The client has begun anew or is done. Unknown ids are nobody's business."""
+        self._sessions.pop(session_id, None)
+
+    def resume(self, request: FetchRequest) -> FetchSession:
+        """The session of an incremental request, updated by it and moved to the next epoch.
+        FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR."""
+        session = self._sessions.get(request.session_id)
+        if session is None:
+            raise KafkaError(Error.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != request.session_epoch:
+            raise KafkaError(Error.INVALID_FETCH_SESSION_EPOCH)
+        by_id = names_by_id(request)
+        if by_id is not None and by_id != session.uses_topic_ids and session.partitions:
+            raise KafkaError(Error.FETCH_SESSION_TOPIC_ID_ERROR)
+        session.update(request)
+        session.epoch = 1 if session.epoch == _LAST_EPOCH else session.epoch + 1
+        session.last_used_ms = self._clock.now_ms()
+        self._sessions.move_to_end(session.session_id)
+        if not session.partitions:
+            self.close(session.session_id)
+        return session
+
+    def create(self, partitions: Iterable[SessionPartition], from_replica: bool) -> int:
+        """A new session for `partitions`; its id, or 0 when there is no room for it."""
+        members = {partition.key: partition for partition in partitions}
+        by_id = any(key.topic_id != ZERO_UUID for key in members)
+        if not members or not self._make_room(from_replica, len(members)):
+            return NO_SESSION
+        session_id = self._rng.randrange(1, 2**31)
+        while session_id in self._sessions:
+            session_id = self._rng.randrange(1, 2**31)
+        session = FetchSession(session_id, from_replica, by_id, self._clock.now_ms())
+        session.partitions = members
+        self._sessions[session_id] = session
+        return session_id
+
+    def _make_room(self, from_replica: bool, size: int) -> bool:
+        if len(self._sessions) < self._slots:
+            return True
+        if not self._slots:
+            return False
+        now_ms = self._clock.now_ms()
+        oldest = next(iter(self._sessions.values()))
+        victim = oldest if now_ms - oldest.last_used_ms > EVICT_AFTER_MS else self._lesser(from_replica, size, now_ms)
+        if victim is None:
+            return False
+        self.close(victim.session_id)
+        self.evictions += 1
+        return True
+
+    def _lesser(self, from_replica: bool, size: int, now_ms: int) -> FetchSession | None:
+        """The least of the sessions that have had their two minutes, if the new one ranks above it."""
+        if now_ms < self._full_until_ms:
+            return None
+        least = min(
+            (session for session in self._sessions.values() if now_ms - session.created_ms > EVICT_AFTER_MS),
+            key=lambda session: (session.from_replica, len(session.partitions)),
+            default=None,
+        )
+        if least is not None and (least.from_replica, len(least.partitions)) < (from_replica, size):
+            return least
+        self._full_until_ms = now_ms + 1_000  # a look at all sessions once a second is enough
+        return None
+
+
+def names_by_id(request: FetchRequest) -> bool | None:
+    """Whether the request names topics by id; None when it names none."""
+    ids = [topic.topic_id for topic in request.topics] or [topic.topic_id for topic in request.forgotten_topics_data]
+    return ids[0] != ZERO_UUID if ids else None

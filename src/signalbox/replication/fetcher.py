@@ -1,0 +1,223 @@
+"""The follower's side of replication: one fetcher per leader broker (or a few, `num.replica.fetchers`).
+
+One fetch is in flight; the next leaves as soon as the answer has been appended, in the same slice of the data loop. An
+error of the whole fetch makes all partitions wait, an error of one partition only that one, each time longer, from ten
+milliseconds to replica.fetch.backoff.ms: a leader that has not heard of its election yet is asked again soon.
+FENCED_LEADER_EPOCH ends the partition's fetching: a newer LeaderAndIsr is on its way.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+from signalbox.replication.config_rows import ReplicationConfig
+from signalbox.replication.deadlines import Deadline, Deadlines
+from signalbox.replication.followed import FIRST_BACKOFF_MS, FollowedPartition
+from signalbox.replication.leader_offsets import LeaderOffsets
+from signalbox.replication.partition import Partition
+from signalbox.replication.ports import LeaderChannel
+from signalbox.replication.replica_session import ReplicaSession
+
+_log = logging.getLogger(__name__)
+
+_SESSION_ERRORS = frozenset(
+    {
+        Error.FETCH_SESSION_ID_NOT_FOUND,
+        Error.INVALID_FETCH_SESSION_EPOCH,
+        Error.FETCH_SESSION_TOPIC_ID_ERROR,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowerIdentity:
+    """Who fetches; `on_storage_failure` hears of a partition whose own log cannot be written."""
+
+    broker_id: int
+    broker_epoch: Callable[[], int]
+    on_storage_failure: Callable[[Partition], None]
+
+
+class Fetcher:
+    """All partitions that this broker follows on one leader."""
+
+    def __init__(
+        self, leader_id: int, channel: LeaderChannel, identity: FollowerIdentity, config: ReplicationConfig,
+        deadlines: Deadlines,
+    ) -> None:  # fmt: skip
+        self.leader_id = leader_id
+        self.fetches = 0
+        self.bytes_in = 0
+        self._channel = channel
+        self._identity = identity
+        self._config = config
+        self._deadlines = deadlines
+        self._session = ReplicaSession(config.fetch_partition_max_bytes)
+        self._followed: dict[Partition, FollowedPartition] = {}
+        self._in_flight = False
+        self._pause: Deadline | None = None
+        self._pause_ms = FIRST_BACKOFF_MS
+
+    def __len__(self) -> int:
+        return len(self._followed)
+
+    def follow(self, partition: Partition) -> None:
+        """Fetch from where the partition's log ends, under its present leader epoch, from the next `pump` on."""
+        self.unfollow(partition)
+        assert partition.log is not None
+        followed = self._followed[partition] = FollowedPartition(partition, partition.log)
+        self._session.want(followed)
+
+    def unfollow(self, partition: Partition) -> None:
+        """Stop. Answers that are on their way do not touch the partition any more."""
+        followed = self._followed.pop(partition, None)
+        if followed is not None:
+            followed.removed = True
+            self._session.drop(followed)
+
+    def close(self) -> None:
+        """Stop everything."""
+        for partition in list(self._followed):
+            self.unfollow(partition)
+        if self._pause is not None:
+            self._pause.cancel()
+            self._pause = None
+        self._in_flight = True  # nothing is sent any more
+        self._channel.close()
+
+    def pump(self) -> None:
+        """Send the next fetch, unless one is in flight or there is nothing to fetch."""
+        if self._in_flight or self._pause is not None or not len(self._session):
+            return
+        config = self._config
+        request = FetchRequest(
+            replica_state=FetchRequest.ReplicaState(
+                replica_id=self._identity.broker_id, replica_epoch=self._identity.broker_epoch()
+            ),
+            max_wait_ms=config.fetch_wait_max_ms,
+            min_bytes=config.fetch_min_bytes,
+            max_bytes=config.fetch_response_max_bytes,
+        )
+        self._session.fill(request)
+        self._in_flight = True
+        self.fetches += 1
+        self._channel.send(request, self._take_answer)
+
+    # -- answers
+
+    def _take_answer(self, answer: FetchResponse | Exception) -> None:
+        if not isinstance(answer, FetchResponse):
+            self._session.lost()
+            self._wait_all(str(answer))
+            return
+        self._in_flight = False
+        if answer.error_code:
+            error = Error.of(answer.error_code)
+            self._session.failed()
+            if error not in _SESSION_ERRORS:
+                self._in_flight = True
+                self._wait_all(error.name)
+                return
+        else:
+            self._pause_ms = FIRST_BACKOFF_MS
+            self._session.answered(answer.session_id)
+            self._take_partitions(answer)
+        self.pump()
+
+    def _take_partitions(self, response: FetchResponse) -> None:
+        written: list[tuple[FollowedPartition, FetchResponse.PartitionData]] = []
+        for topic in response.responses:
+            for data in topic.partitions:
+                followed = self._session.get((topic.topic_id, data.partition_index))
+                if followed is None or not followed.told:
+                    continue
+                if data.error_code:
+                    self._take_error(followed, Error.of(data.error_code))
+                elif self._guarded(followed, lambda f=followed, d=data: self._take_data(f, d)):  # type: ignore[misc]
+                    written.append((followed, data))
+        for followed, data in written:
+            self._guarded(followed, lambda f=followed, d=data: self._finish(f, d))  # type: ignore[misc]
+
+    def _take_data(self, followed: FollowedPartition, data: FetchResponse.PartitionData) -> None:
+        diverging = data.diverging_epoch
+        if diverging.epoch >= 0:
+            before = followed.fetch_offset
+            offset = followed.diverge(diverging.epoch, diverging.end_offset)
+            _log.info("%s: cut from %d to %d, where epoch %d of broker %d ends at %d", followed.partition, before,
+                      offset, diverging.epoch, self.leader_id, diverging.end_offset)  # fmt: skip
+            self._session.want(followed)
+            data.high_watermark = -1
+            return
+        followed.take_records(data)
+        self.bytes_in += len(data.records or b"")
+
+    def _finish(self, followed: FollowedPartition, data: FetchResponse.PartitionData) -> None:
+        if followed.finish(data):
+            self._session.want(followed)
+
+    def _guarded(self, followed: FollowedPartition, action: Callable[[], None]) -> bool:
+        """Do something to the partition's log; what goes wrong concerns this partition alone."""
+        try:
+            action()
+        except KafkaError as error:
+            _log.error("%s: %s", followed.partition, error)
+            if error.error is Error.KAFKA_STORAGE_ERROR:
+                self.unfollow(followed.partition)
+                self._identity.on_storage_failure(followed.partition)
+            else:
+                self._delay(followed)
+            return False
+        return True
+
+    def _take_error(self, followed: FollowedPartition, error: Error) -> None:
+        if error is Error.OFFSET_OUT_OF_RANGE:
+            _log.warning("%s: broker %d does not have offset %d", followed.partition, self.leader_id,
+                         followed.fetch_offset)  # fmt: skip
+            self._session.drop(followed)
+            LeaderOffsets(followed, self._identity.broker_id, self._relocate).ask(self._channel)
+        elif error is Error.FENCED_LEADER_EPOCH:
+            _log.info("%s: leader epoch %d is over", followed.partition, followed.leader_epoch)
+            self._session.drop(followed)
+        else:
+            _log.info("%s: broker %d answered %s", followed.partition, self.leader_id, error.name)
+            self._delay(followed)
+
+    def _relocate(self, followed: FollowedPartition, range_: tuple[int, int] | None) -> None:
+        if followed.removed:
+            return
+        if range_ is None:
+            self._delay(followed)
+        elif self._guarded(followed, lambda: followed.relocate(*range_)):
+            _log.warning("%s: goes on at %d", followed.partition, followed.fetch_offset)
+            self._session.want(followed)
+            self.pump()
+
+    # -- waiting after errors
+
+    def _delay(self, followed: FollowedPartition) -> None:
+        self._session.drop(followed)
+
+        def go_on() -> None:
+            if not followed.removed:
+                self._session.want(followed)
+                self.pump()
+
+        self._deadlines.add(followed.next_backoff_ms(self._config.fetch_backoff_ms), go_on)
+
+    def _wait_all(self, reason: str) -> None:
+        if not self._followed:
+            self._in_flight = False
+            return
+        _log.info("fetching from broker %d failed: %s", self.leader_id, reason)
+        delay_ms = min(self._pause_ms, self._config.fetch_backoff_ms)
+        self._pause_ms = delay_ms * 2
+        self._in_flight = False
+        self._pause = self._deadlines.add(delay_ms, self._end_pause)
+
+    def _end_pause(self) -> None:
+        self._pause = None
+        self.pump()

@@ -1,0 +1,80 @@
+"""What a follower's fetch tells its leader: how far it is, and so what is committed and who is in sync.
+
+A new leader waits for its followers' first fetches; until then nothing is committed. A follower whose fetch on other
+partitions is parked here would only come when that fetch ends (replica.fetch.wait.max.ms), and so would the first
+acks=all on every new topic. So a leader that expects a follower ends its parked fetches, and parks the next ones only
+briefly until the follower has asked for all that it should: ten milliseconds at first, longer with the age of
+the leadership.
+"""
+
+from __future__ import annotations
+
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.replication.fetch_session import SessionPartition
+from signalbox.replication.isr import IsrChanges
+from signalbox.replication.isr_decisions import propose_expansion
+from signalbox.replication.partition import Partition
+from signalbox.replication.ports import ClusterView
+from signalbox.replication.purgatory import WatchList
+from signalbox.replication.replica_parts import Engine
+
+_SHORTEST_WAIT_MS = 10
+
+
+class FollowerProgress:
+    """Records fetches of followers on the partitions that this broker leads."""
+
+    def __init__(self, cluster: ClusterView, isr_changes: IsrChanges, engine: Engine) -> None:
+        self._cluster = cluster
+        self._isr_changes = isr_changes
+        self._engine = engine
+        self._expected: dict[int, dict[Partition, int]] = {}  # by replica: partitions led since when, ms
+        self._parked: dict[int, WatchList] = {}
+
+    def expect(self, partition: Partition) -> None:
+        """This broker leads the partition now: its followers should fetch it soon."""
+        now_ms = self._engine.clock.now_ms()
+        for replica_id in partition.followers:
+            self._expected.setdefault(replica_id, {})[partition] = now_ms
+            self._engine.purgatory.wake(self.parked_fetches(replica_id))
+
+    def forget(self, partition: Partition) -> None:
+        """This broker does not lead the partition any more."""
+        for expected in self._expected.values():
+            expected.pop(partition, None)
+
+    def parked_fetches(self, replica_id: int) -> WatchList:
+        """Where fetches of this follower wait to be ended early."""
+        return self._parked.setdefault(replica_id, {})
+
+    def longest_wait_ms(self, replica_id: int, wished_ms: int) -> int:
+        """How long a fetch of this follower may be parked."""
+        expected = self._expected.get(replica_id)
+        if not expected:
+            return wished_ms
+        age_ms = self._engine.clock.now_ms() - max(expected.values())
+        return min(wished_ms, max(_SHORTEST_WAIT_MS, age_ms // 4))
+
+    def record(self, partition: Partition, asked: SessionPartition, replica_id: int, replica_epoch: int) -> None:
+        """The follower has everything below `asked.fetch_offset`, which has been found sound. A broker that is no
+        replica, or the past life of one (KIP-903), gets NOT_LEADER_OR_FOLLOWER."""
+        follower = partition.followers.get(replica_id)
+        if follower is None:
+            raise KafkaError(
+                Error.NOT_LEADER_OR_FOLLOWER, f"broker {replica_id} is no replica of {partition.topic_partition}"
+            )
+        if replica_epoch != -1:
+            if replica_epoch < follower.broker_epoch:
+                raise KafkaError(Error.NOT_LEADER_OR_FOLLOWER, f"broker {replica_id} has registered anew")
+            follower.broker_epoch = replica_epoch
+        if (expected := self._expected.get(replica_id)) is not None:
+            expected.pop(partition, None)
+        partition.record_follower_fetch(replica_id, asked.fetch_offset, asked.log_start_offset)
+        if replica_id not in partition.maximal_isr:
+            proposal = propose_expansion(partition, follower, self._cluster)
+            if proposal is not None:
+                self._isr_changes.submit(partition, proposal)
+
+    def settle(self) -> None:
+        """The fetch has been looked at: send what it led to."""
+        self._isr_changes.dispatch()

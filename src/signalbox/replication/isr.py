@@ -1,0 +1,137 @@
+"""ISR changes on their way to the controller (KIP-497): collected, one request in flight, retried until answered.
+
+A retry takes the broker epoch of that moment, so a broker that registered anew goes on by itself. A proposal that its
+partition no longer stands by (a newer leader epoch, a new LeaderAndIsr) is dropped before it is sent again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from signalbox.replication.deadlines import Deadlines
+from signalbox.replication.isr_decisions import AlteredPartition, Verdict, take_answer
+from signalbox.replication.isr_state import ProposedIsr
+from signalbox.replication.partition import Partition
+from signalbox.replication.ports import AlterPartitionSender
+
+_log = logging.getLogger(__name__)
+RETRY_MS = 50
+
+Change = tuple[Partition, ProposedIsr]
+
+
+class IsrChanges:
+    """The queue of proposals of one broker."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        broker_epoch: Callable[[], int],
+        sender: AlterPartitionSender,
+        deadlines: Deadlines,
+    ) -> None:
+        self._broker_id = broker_id
+        self._broker_epoch = broker_epoch
+        self._sender = sender
+        self._deadlines = deadlines
+        self._queued: dict[TopicPartition, Change] = {}
+        self._in_flight = False
+        self._closed = False
+
+    def submit(self, partition: Partition, proposal: ProposedIsr | None) -> None:
+        """Queue a proposal (None: nothing); `dispatch` sends what has been queued."""
+        if proposal is not None:
+            _log.info("%s: proposing ISR %s instead of %s", partition.topic_partition, proposal.isr, partition.isr)
+            self._queued[partition.topic_partition] = (partition, proposal)
+
+    def dispatch(self) -> None:
+        """Send all queued proposals in one request, unless one is in flight."""
+        if self._in_flight or self._closed:
+            return
+        changes = {tp: change for tp, change in self._queued.items() if _stands(*change)}
+        self._queued.clear()
+        if not changes:
+            return
+        self._in_flight = True
+        request = AlterPartitionRequest(
+            broker_id=self._broker_id, broker_epoch=self._broker_epoch(), topics=list(self._topics(changes))
+        )
+        self._sender.send(request, lambda answer: self._take(changes, answer))
+
+    def close(self) -> None:
+        self._closed = True
+        self._queued.clear()
+
+    def _topics(self, changes: dict[TopicPartition, Change]) -> Iterator[AlterPartitionRequest.TopicData]:
+        by_topic: dict[str, list[Change]] = {}
+        for topic_partition, change in changes.items():
+            by_topic.setdefault(topic_partition.topic, []).append(change)
+        for topic, members in by_topic.items():
+            yield AlterPartitionRequest.TopicData(
+                topic_name=topic,
+                topic_id=members[0][0].topic_id,
+                partitions=[self._entry(partition, proposal) for partition, proposal in members],
+            )
+
+    def _entry(self, partition: Partition, proposal: ProposedIsr) -> AlterPartitionRequest.PartitionData:
+        return AlterPartitionRequest.PartitionData(
+            partition_index=partition.topic_partition.partition,
+            leader_epoch=proposal.leader_epoch,
+            new_isr_with_epochs=[
+                AlterPartitionRequest.BrokerState(broker_id=member, broker_epoch=self._epoch_of(partition, member))
+                for member in proposal.isr
+            ],
+            leader_recovery_state=proposal.leader_recovery_state,
+            partition_epoch=proposal.partition_epoch,
+        )
+
+    def _epoch_of(self, partition: Partition, member: int) -> int:
+        if member == self._broker_id:
+            return self._broker_epoch()
+        follower = partition.followers.get(member)
+        return -1 if follower is None else follower.broker_epoch
+
+    def _take(self, changes: dict[TopicPartition, Change], answer: AlterPartitionResponse | Error) -> None:
+        self._in_flight = False
+        if self._closed:
+            return
+        error = answer if isinstance(answer, Error) else Error.of(answer.error_code)
+        if isinstance(answer, Error) or error is not Error.NONE:
+            _log.warning("AlterPartition for %d partitions: %s, will be sent again", len(changes), error.name)
+            retry = changes
+        else:
+            retry = self._apply(changes, answer)
+        for topic_partition, change in retry.items():
+            self._queued.setdefault(topic_partition, change)
+        if retry:
+            self._deadlines.add(RETRY_MS, self.dispatch)
+        else:
+            self.dispatch()
+
+    def _apply(
+        self, changes: dict[TopicPartition, Change], response: AlterPartitionResponse
+    ) -> dict[TopicPartition, Change]:
+        answers: dict[tuple[bytes | str, int], AlteredPartition] = {}
+        for topic in response.topics:
+            for entry in topic.partitions:
+                answers[topic.topic_id, entry.partition_index] = entry
+                answers[topic.topic_name, entry.partition_index] = entry
+        retry = {}
+        for topic_partition, (partition, proposal) in changes.items():
+            index = topic_partition.partition
+            found = answers.get((partition.topic_id, index)) or answers.get((topic_partition.topic, index))
+            if found is None or take_answer(partition, proposal, found) is Verdict.RETRY:
+                retry[topic_partition] = (partition, proposal)
+            elif found.error_code:
+                _log.warning("%s: ISR %s refused: %s", partition, proposal.isr, Error.of(found.error_code).name)
+            else:
+                _log.info("%s: ISR is now %s", partition.topic_partition, partition.isr)
+        return retry
+
+
+def _stands(partition: Partition, proposal: ProposedIsr) -> bool:
+    return partition.isr_state.pending is proposal

@@ -1,0 +1,119 @@
+"""When a follower leaves or joins the ISR, and what the controller's answer means. Decisions only; `isr` sends them.
+
+Out: it has not been caught up for replica.lag.time.max.ms (KIP-16). In: it has everything below the high watermark and
+everything from before this leader epoch, and its broker is registered (KIP-841; whether under the epoch with which it
+fetched is for the controller to say, KIP-903). One change per partition at a time.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.alter_partition import AlterPartitionResponse
+from signalbox.replication.follower_state import FollowerState
+from signalbox.replication.isr_state import RECOVERED, RECOVERING, IsrState, ProposedIsr
+from signalbox.replication.partition import Partition
+from signalbox.replication.ports import ClusterView
+
+AlteredPartition = AlterPartitionResponse.PartitionData
+
+
+class Verdict(Enum):
+    """What becomes of a proposal after an answer."""
+
+    DONE = "done"  # committed, taken back or overtaken: nothing more to send
+    RETRY = "retry"  # the controller could not answer: the same proposal again
+
+
+# The controller will not take this proposal; the leader's own confirmed state still stands.
+_TAKE_BACK = frozenset({Error.OPERATION_NOT_ATTEMPTED, Error.INELIGIBLE_REPLICA})
+# The controller knows more than this leader: a LeaderAndIsr is on its way, until then the maximal ISR stands.
+_AWAIT_NEWS = frozenset(
+    {
+        Error.UNKNOWN_TOPIC_OR_PARTITION,
+        Error.UNKNOWN_TOPIC_ID,
+        Error.FENCED_LEADER_EPOCH,
+        Error.INVALID_UPDATE_VERSION,
+        Error.INVALID_REQUEST,
+        Error.NEW_LEADER_ELECTED,
+    }
+)
+
+
+def propose_shrink(partition: Partition, now_ms: int, max_lag_ms: int) -> ProposedIsr | None:
+    """The ISR without the followers that lag, or None when nobody does."""
+    log = partition.log
+    state = partition.isr_state
+    if not partition.is_leader or log is None or state.pending is not None:
+        return None
+    end_offset = log.log_end_offset
+    lagging = {
+        broker_id
+        for broker_id in state.isr
+        if (follower := partition.followers.get(broker_id)) is not None
+        and not follower.is_caught_up(end_offset, now_ms, max_lag_ms)
+    }
+    if not lagging:
+        return None
+    return _propose(partition, tuple(member for member in state.isr if member not in lagging))
+
+
+def propose_expansion(partition: Partition, follower: FollowerState, cluster: ClusterView) -> ProposedIsr | None:
+    """The ISR with `follower`, or None when it is in already or not yet fit."""
+    state = partition.isr_state
+    if (
+        follower.broker_id in state.maximal
+        or state.pending is not None
+        or state.leader_recovery_state == RECOVERING
+        or not _has_caught_up(partition, follower)
+        or not cluster.is_alive(follower.broker_id)
+    ):
+        return None
+    return _propose(partition, (*state.isr, follower.broker_id))
+
+
+def propose_recovered(partition: Partition) -> ProposedIsr | None:
+    """After an unclean election: tell the controller that this leader has recovered (KIP-704)."""
+    state = partition.isr_state
+    if state.leader_recovery_state != RECOVERING or state.pending is not None:
+        return None
+    return _propose(partition, state.isr)
+
+
+def take_answer(partition: Partition, proposal: ProposedIsr, answer: AlteredPartition) -> Verdict:
+    """Apply the controller's answer to `proposal`."""
+    if partition.isr_state.pending is not proposal or not partition.is_leader:
+        return Verdict.DONE
+    error = Error.of(answer.error_code)
+    if error is not Error.NONE:
+        return _take_refusal(partition, error)
+    if answer.leader_epoch != partition.leader_epoch or answer.partition_epoch < partition.partition_epoch:
+        return Verdict.DONE
+    partition.partition_epoch = answer.partition_epoch
+    partition.set_isr(IsrState(tuple(answer.isr), answer.leader_recovery_state))
+    partition.advance_high_watermark()
+    partition.wake_all()
+    return Verdict.DONE
+
+
+def _take_refusal(partition: Partition, error: Error) -> Verdict:
+    if error in _AWAIT_NEWS:
+        return Verdict.DONE
+    if error in _TAKE_BACK:
+        partition.set_isr(partition.isr_state.committed())
+        partition.advance_high_watermark()
+        return Verdict.DONE
+    return Verdict.RETRY
+
+
+def _propose(partition: Partition, isr: tuple[int, ...]) -> ProposedIsr:
+    proposal = ProposedIsr(isr, partition.leader_epoch, partition.partition_epoch, RECOVERED)
+    partition.set_isr(partition.isr_state.propose(proposal))
+    return proposal
+
+
+def _has_caught_up(partition: Partition, follower: FollowerState) -> bool:
+    start = partition.leader_epoch_start_offset
+    end = follower.log_end_offset
+    return partition.is_leader and start is not None and end >= partition.high_watermark and end >= start

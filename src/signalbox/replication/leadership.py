@@ -1,0 +1,200 @@
+"""LeaderAndIsr and StopReplica: the controller tells this broker what to lead, what to follow and what to drop.
+
+LeaderAndIsr (4), per partition, in this order: log directory offline -> KAFKA_STORAGE_ERROR; another topic id than
+the log's -> INCONSISTENT_TOPIC_ID; a newer leader epoch is applied (UNKNOWN_TOPIC_OR_PARTITION when this broker is no
+replica); an older one, or the same once more -> STALE_CONTROLLER_EPOCH, which the controller merely logs. Leaders
+first, then followers. A follower whose leader is not alive gets its log and keeps its old state. Versions 0 to 7; the
+answer is grouped by topic id from version 5.
+
+StopReplica (5): stop fetching, and delete the log if told to. Leader epoch -2 deletes a topic whatever the local
+epoch, -1 (before version 3) says nothing, an older one is FENCED_LEADER_EPOCH. Unknown partitions are fine. Versions
+0 to 4.
+
+Both: a controller epoch below the highest one seen is refused as a whole with STALE_CONTROLLER_EPOCH.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from signalbox.common.ids import ZERO_UUID, TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
+from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
+from signalbox.replication.partition import Partition, PartitionState
+
+_log = logging.getLogger(__name__)
+
+_GROUPED_FROM_VERSION = 5
+_PER_PARTITION_STOP_FROM_VERSION = 3
+DELETED_TOPIC = -2
+NO_LEADER_EPOCH = -1
+
+PartitionError = LeaderAndIsrResponse.LeaderAndIsrPartitionError
+
+
+class Instruction(NamedTuple):
+    """One partition of a LeaderAndIsr."""
+
+    topic_partition: TopicPartition
+    topic_id: bytes
+    state: PartitionState
+
+
+class Stop(NamedTuple):
+    """One partition of a StopReplica."""
+
+    topic_partition: TopicPartition
+    leader_epoch: int
+    delete: bool
+
+
+class Replicas(Protocol):
+    """Who carries the instructions out (`RoleChanges`)."""
+
+    def host(self, topic_partition: TopicPartition) -> Partition: ...
+
+    def hosted(self, topic_partition: TopicPartition) -> Partition | None: ...
+
+    def lead(self, partition: Partition, order: Instruction) -> None: ...
+
+    def follow(self, partition: Partition, order: Instruction) -> None: ...
+
+    def assign_topic_id(self, partition: Partition, topic_id: bytes) -> None: ...
+
+    def stop(self, topic_partition: TopicPartition, delete: bool) -> None: ...
+
+    def done(self) -> None: ...
+
+
+class Leadership:
+    """Decides per partition; `replicas` acts."""
+
+    def __init__(self, broker_id: int, replicas: Replicas) -> None:
+        self.controller_epoch = 0
+        self._broker_id = broker_id
+        self._replicas = replicas
+
+    def become_leader_or_follower(self, request: LeaderAndIsrRequest, version: int) -> LeaderAndIsrResponse:
+        """Apply a LeaderAndIsr."""
+        orders = list(_orders(request))
+        if request.controller_epoch < self.controller_epoch:
+            return refuse_leader_and_isr(request, version, Error.STALE_CONTROLLER_EPOCH)
+        self.controller_epoch = request.controller_epoch
+        errors: dict[TopicPartition, Error] = {}
+        accepted: list[tuple[Partition, Instruction]] = []
+        for order in orders:
+            partition = self._replicas.host(order.topic_partition)
+            error = self._check(partition, order)
+            errors[order.topic_partition] = error or Error.NONE
+            if error is None:
+                accepted.append((partition, order))
+        leads = [(p, order) for p, order in accepted if order.state.leader == self._broker_id]
+        follows = [(p, order) for p, order in accepted if order.state.leader != self._broker_id]
+        for partition, order in leads + follows:
+            act = self._replicas.lead if order.state.leader == self._broker_id else self._replicas.follow
+            try:
+                act(partition, order)
+            except KafkaError as error:
+                _log.error("%s: %s", order.topic_partition, error)
+                errors[order.topic_partition] = error.error
+        self._replicas.done()
+        return _response(orders, errors, version)
+
+    def _check(self, partition: Partition, order: Instruction) -> Error | None:
+        """None: carry it out. NONE: nothing is left to do."""
+        state = order.state
+        if partition.is_offline:
+            return Error.KAFKA_STORAGE_ERROR
+        known_id = partition.topic_id
+        if order.topic_id != ZERO_UUID and known_id not in (ZERO_UUID, order.topic_id):
+            return Error.INCONSISTENT_TOPIC_ID
+        if state.leader_epoch > partition.leader_epoch:
+            return None if self._broker_id in state.replicas else Error.UNKNOWN_TOPIC_OR_PARTITION
+        if state.leader_epoch == partition.leader_epoch and known_id == ZERO_UUID and order.topic_id != ZERO_UUID:
+            self._replicas.assign_topic_id(partition, order.topic_id)
+            return Error.NONE
+        _log.info("%s: ignoring leader epoch %d, it is %d", partition, state.leader_epoch, partition.leader_epoch)
+        return Error.STALE_CONTROLLER_EPOCH
+
+    def stop_replica(self, request: StopReplicaRequest, version: int) -> StopReplicaResponse:
+        """Apply a StopReplica."""
+        if request.controller_epoch < self.controller_epoch:
+            return StopReplicaResponse(error_code=Error.STALE_CONTROLLER_EPOCH)
+        self.controller_epoch = request.controller_epoch
+        response = StopReplicaResponse()
+        for stop in _stops(request, version):
+            topic, index = stop.topic_partition
+            error = self._stop(stop)
+            response.partition_errors.append(
+                StopReplicaResponse.StopReplicaPartitionError(topic_name=topic, partition_index=index, error_code=error)
+            )
+        self._replicas.done()
+        return response
+
+    def _stop(self, stop: Stop) -> Error:
+        partition = self._replicas.hosted(stop.topic_partition)
+        if partition is not None:
+            if partition.is_offline:
+                return Error.KAFKA_STORAGE_ERROR
+            if stop.leader_epoch >= 0 and stop.leader_epoch < partition.leader_epoch:
+                return Error.FENCED_LEADER_EPOCH
+        try:
+            self._replicas.stop(stop.topic_partition, stop.delete)
+        except KafkaError as error:
+            _log.error("%s: %s", stop.topic_partition, error)
+            return error.error
+        return Error.NONE
+
+
+def refuse_leader_and_isr(request: LeaderAndIsrRequest, version: int, error: Error) -> LeaderAndIsrResponse:
+    """A LeaderAndIsr that is refused as a whole names the error for every partition too."""
+    orders = list(_orders(request))
+    response = _response(orders, {order.topic_partition: error for order in orders}, version)
+    response.error_code = error
+    return response
+
+
+def _orders(request: LeaderAndIsrRequest) -> Iterator[Instruction]:
+    for state in request.ungrouped_partition_states:
+        yield Instruction(TopicPartition(state.topic_name, state.partition_index), ZERO_UUID, state)
+    for topic in request.topic_states:
+        for state in topic.partition_states:
+            yield Instruction(TopicPartition(topic.topic_name, state.partition_index), topic.topic_id, state)
+
+
+def _response(orders: list[Instruction], errors: dict[TopicPartition, Error], version: int) -> LeaderAndIsrResponse:
+    if version < _GROUPED_FROM_VERSION:
+        flat = [
+            PartitionError(topic_name=tp.topic, partition_index=tp.partition, error_code=errors[tp])
+            for tp, _, _ in orders
+        ]
+        return LeaderAndIsrResponse(partition_errors=flat)
+    topics: dict[bytes, list[PartitionError]] = {}
+    for topic_partition, topic_id, _ in orders:
+        topics.setdefault(topic_id, []).append(
+            PartitionError(partition_index=topic_partition.partition, error_code=errors[topic_partition])
+        )
+    return LeaderAndIsrResponse(
+        topics=[
+            LeaderAndIsrResponse.LeaderAndIsrTopicError(topic_id=topic_id, partition_errors=entries)
+            for topic_id, entries in topics.items()
+        ]
+    )
+
+
+def _stops(request: StopReplicaRequest, version: int) -> Iterator[Stop]:
+    if version >= _PER_PARTITION_STOP_FROM_VERSION:
+        for topic in request.topic_states:
+            for state in topic.partition_states:
+                tp = TopicPartition(topic.topic_name, state.partition_index)
+                yield Stop(tp, state.leader_epoch, state.delete_partition)
+        return
+    delete = request.delete_partitions
+    for entry in request.ungrouped_partitions:
+        yield Stop(TopicPartition(entry.topic_name, entry.partition_index), NO_LEADER_EPOCH, delete)
+    for old_topic in request.topics:
+        for index in old_topic.partition_indexes:
+            yield Stop(TopicPartition(old_topic.name, index), NO_LEADER_EPOCH, delete)

@@ -1,0 +1,134 @@
+"""ListOffsets, versions 1 to 11: where a partition begins and ends, and which offset belongs to a time.
+
+    timestamp   from version   meaning                                 answer here
+    ---------   ------------   -------------------------------------   ------------------------------------------
+    -1          1              latest                                  high watermark or last stable offset; log end
+                                                                       for brokers and debugging tools
+    -2          1              earliest                                log start offset
+    -3          7              of the largest timestamp (KIP-734)      that record's batch end
+    -4          8              earliest local (KIP-405)                log start offset: nothing is tiered
+    -5          9              latest tiered (KIP-1005)                -1: nothing is tiered
+    -6          11             earliest pending upload (KIP-1023)      -1: nothing is tiered
+    >= 0        1              first record at or after that time      its offset and timestamp, -1 when none
+
+A leader that was just elected and does not yet know how far its predecessor had committed answers clients
+OFFSET_NOT_AVAILABLE (LEADER_NOT_AVAILABLE before version 5) rather than an end that lies before one that was told
+earlier (KIP-207; Spark takes a shrinking end for data loss).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from signalbox.replication.fetch_read import Isolation, visible_end
+from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.partition import Partition
+from signalbox.storage.log import Log
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+
+_FROM_VERSION = {
+    LATEST: 1,
+    EARLIEST: 1,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+_OFFSET_NOT_AVAILABLE_FROM_VERSION = 5
+_CONSUMER_ID = -1
+_DEBUGGING_ID = -2
+_NOTHING = (-1, -1, -1)
+
+Found = tuple[int, int, int]  # timestamp, offset, leader epoch; -1 for what is not known
+PartitionResponse = ListOffsetsResponse.ListOffsetsPartitionResponse
+
+
+def list_offsets(
+    hosted: HostedPartitions,
+    request: ListOffsetsRequest,
+    version: int,
+    authorize: Callable[[str], bool] | None = None,
+) -> ListOffsetsResponse:
+    """The response; errors are per partition."""
+    response = ListOffsetsResponse()
+    repeated = _repeated_partitions(request)
+    for topic in request.topics:
+        denied = authorize is not None and not authorize(topic.name)
+        answers = []
+        for asked in topic.partitions:
+            if denied:
+                answers.append(_refusal(asked.partition_index, Error.TOPIC_AUTHORIZATION_FAILED))
+            elif (topic.name, asked.partition_index) in repeated:
+                answers.append(_refusal(asked.partition_index, Error.INVALID_REQUEST))
+            else:
+                answers.append(_answer(hosted, topic.name, asked, request, version))
+        response.topics.append(ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name, partitions=answers))
+    return response
+
+
+def find_offset(
+    partition: Partition, timestamp: int, replica_id: int, isolation: Isolation, leader_epoch: int
+) -> Found:
+    """(timestamp, offset, leader epoch) for one partition. Raises KafkaError."""
+    log = partition.local_log(leader_epoch, as_leader=replica_id != _DEBUGGING_ID)
+    for_client = replica_id == _CONSUMER_ID
+    end = visible_end(partition, log, isolation if for_client else Isolation.LOG_END)
+    if timestamp == LATEST:
+        if for_client and partition.high_watermark_lags:
+            raise KafkaError(Error.OFFSET_NOT_AVAILABLE)
+        return -1, end, partition.leader_epoch
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return -1, log.log_start_offset, log.epoch_of(log.log_start_offset)
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return _NOTHING
+    found = _by_time(log, timestamp)
+    if found is not None and found[1] < end:
+        return found
+    if for_client and partition.high_watermark_lags:
+        raise KafkaError(Error.OFFSET_NOT_AVAILABLE)
+    return _NOTHING
+
+
+def _by_time(log: Log, timestamp: int) -> Found | None:
+    return log.offset_of_max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+
+
+def _answer(
+    hosted: HostedPartitions,
+    topic: str,
+    asked: ListOffsetsRequest.ListOffsetsPartition,
+    request: ListOffsetsRequest,
+    version: int,
+) -> PartitionResponse:
+    index = asked.partition_index
+    if asked.timestamp < 0 and version < _FROM_VERSION.get(asked.timestamp, version + 1):
+        return _refusal(index, Error.UNSUPPORTED_VERSION)
+    try:
+        partition = hosted.find(topic, index)
+        isolation = Isolation(request.isolation_level)
+        timestamp, offset, epoch = find_offset(
+            partition, asked.timestamp, request.replica_id, isolation, asked.current_leader_epoch
+        )
+    except KafkaError as error:
+        if error.error is Error.OFFSET_NOT_AVAILABLE and version < _OFFSET_NOT_AVAILABLE_FROM_VERSION:
+            return _refusal(index, Error.LEADER_NOT_AVAILABLE)
+        return _refusal(index, error.error)
+    return PartitionResponse(partition_index=index, timestamp=timestamp, offset=offset, leader_epoch=epoch)
+
+
+def _refusal(index: int, error: Error) -> PartitionResponse:
+    return PartitionResponse(partition_index=index, error_code=error)
+
+
+def _repeated_partitions(request: ListOffsetsRequest) -> set[tuple[str, int]]:
+    named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
+    return {key for key, times in named.items() if times > 1}

@@ -1,0 +1,290 @@
+"""One partition on this broker: who leads it, who is in sync, how far it is committed.
+
+The state changes by LeaderAndIsr (`become_leader`, `become_follower`), by followers' fetches (`record_follower_fetch`)
+and by the controller's answers to AlterPartition (`isr_decisions`). Rules: KIP-101 and KIP-320 (leader epochs),
+KIP-497 (ISR through the controller). `stamp` moves with every change that a remembered request shape depends on:
+leadership, leader epoch, log, going offline.
+
+The high watermark is the smallest log end offset of the replicas in the maximal ISR and moves only while the confirmed
+ISR has min.insync.replicas members (KIP-966). The last stable offset equals it: transactions are refused at the door;
+`last_stable_offset` is the one place that says so.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from signalbox.common.clock import Clock
+from signalbox.common.ids import ZERO_UUID, TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
+from signalbox.replication.append_ticket import AppendTicket
+from signalbox.replication.follower_state import FollowerState
+from signalbox.replication.isr_state import IsrState
+from signalbox.replication.ports import TopicSettings
+from signalbox.replication.purgatory import Purgatory, WatchList
+from signalbox.storage.log import Log
+
+PartitionState = LeaderAndIsrRequest.LeaderAndIsrPartitionState
+NO_LEADER = -1
+NO_EPOCH = -1
+
+
+class Partition:
+    """State of one hosted partition. Single-threaded; nothing here does I/O but through the log."""
+
+    def __init__(self, topic_partition: TopicPartition, local_id: int, clock: Clock, purgatory: Purgatory) -> None:
+        self.topic_partition = topic_partition
+        self.local_id = local_id
+        self.topic_id = ZERO_UUID
+        self.log: Log | None = None
+        self.settings = TopicSettings()
+        self.stamp = 0
+        self.is_offline = False
+        self.is_leader = False
+        self.leader_id = NO_LEADER
+        self.leader_epoch = NO_EPOCH
+        self.leader_epoch_start_offset: int | None = None
+        self.partition_epoch = NO_EPOCH
+        self.controller_epoch = NO_EPOCH
+        self.replicas: tuple[int, ...] = ()
+        self.adding_replicas: tuple[int, ...] = ()
+        self.removing_replicas: tuple[int, ...] = ()
+        self.followers: dict[int, FollowerState] = {}
+        self.maximal_isr: frozenset[int] = frozenset()
+        self.effective_min_isr = 1
+        self.waiting_appends: deque[AppendTicket] = deque()
+        self.append_watchers: WatchList = {}
+        self.commit_watchers: WatchList = {}
+        self._clock = clock
+        self._purgatory = purgatory
+        self._isr = IsrState()
+        self._awaited: tuple[FollowerState, ...] = ()
+        self._may_commit = False
+
+    def __repr__(self) -> str:
+        role = "leader" if self.is_leader else f"follower of {self.leader_id}"
+        return f"<Partition {self.topic_partition} {role}, leader epoch {self.leader_epoch}>"
+
+    # -- what requests ask first
+
+    def check_leader_epoch(self, request_leader_epoch: int) -> None:
+        """Fence a request by the leader epoch it believes in; -1 believes nothing (KIP-320)."""
+        if request_leader_epoch == self.leader_epoch or request_leader_epoch == NO_EPOCH:
+            return
+        if request_leader_epoch < self.leader_epoch:
+            raise KafkaError(Error.FENCED_LEADER_EPOCH)
+        raise KafkaError(Error.UNKNOWN_LEADER_EPOCH)
+
+    def local_log(self, request_leader_epoch: int = NO_EPOCH, *, as_leader: bool = True) -> Log:
+        """The log, if this replica may serve the request. FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH,
+        NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR."""
+        if self.is_offline:
+            raise KafkaError(Error.KAFKA_STORAGE_ERROR)
+        self.check_leader_epoch(request_leader_epoch)
+        if self.log is None or (as_leader and not self.is_leader):
+            raise KafkaError(Error.NOT_LEADER_OR_FOLLOWER)
+        return self.log
+
+    @property
+    def isr(self) -> tuple[int, ...]:
+        """The ISR that the controller has confirmed."""
+        return self._isr.isr
+
+    @property
+    def isr_state(self) -> IsrState:
+        return self._isr
+
+    @property
+    def high_watermark(self) -> int:
+        assert self.log is not None
+        return self.log.high_watermark
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Where a read_committed reader must stop."""
+        assert self.log is not None
+        return self.log.high_watermark
+
+    @property
+    def high_watermark_lags(self) -> bool:
+        """A new leader that does not know yet how far its predecessor had committed (KIP-207)."""
+        start = self.leader_epoch_start_offset
+        return start is not None and self.log is not None and start > self.log.high_watermark
+
+    # -- roles
+
+    def become_leader(self, state: PartitionState, log: Log) -> bool:
+        """Lead under `state`; True when the leader epoch is new. An older partition epoch changes nothing."""
+        if state.partition_epoch < self.partition_epoch:
+            return False
+        new_leader = not self.is_leader
+        new_leader_epoch = state.leader_epoch > self.leader_epoch
+        now_ms = self._clock.now_ms()
+        self.log = log
+        self._take_assignment(state)
+        self.followers = {
+            replica: self.followers.get(replica) or FollowerState(replica)
+            for replica in self.replicas
+            if replica != self.local_id
+        }
+        if new_leader_epoch:
+            end_offset = log.log_end_offset
+            self.leader_epoch_start_offset = end_offset
+            log.assign_epoch_start(state.leader_epoch, end_offset)
+            for follower in self.followers.values():
+                in_sync = follower.broker_id in state.isr
+                follower.reset(now_ms, end_offset, new_leader=new_leader, in_sync=in_sync)
+        self.is_leader = True
+        self.leader_id = self.local_id
+        self._take_epochs(state)
+        self.set_isr(IsrState(tuple(state.isr), state.leader_recovery_state))
+        self.advance_high_watermark()
+        self.wake_all()
+        return new_leader_epoch
+
+    def become_follower(self, state: PartitionState, log: Log) -> bool:
+        """Follow `state.leader`; True when the leader epoch is new. An older partition epoch changes nothing."""
+        if state.partition_epoch < self.partition_epoch:
+            return False
+        new_leader_epoch = state.leader_epoch > self.leader_epoch
+        self.log = log
+        self._take_assignment(state)
+        self.is_leader = False
+        self.followers = {}
+        self.leader_id = state.leader
+        self.leader_epoch_start_offset = None
+        self._take_epochs(state)
+        self.set_isr(IsrState())
+        self.fail_waiting(Error.NOT_LEADER_OR_FOLLOWER)
+        self.wake_all()
+        return new_leader_epoch
+
+    def retire(self, error: Error, *, offline: bool = False) -> None:
+        """The replica is stopped, deleted or its log directory is gone: everything that waits ends with `error`."""
+        self.is_leader = False
+        self.is_offline = offline
+        self.leader_id = NO_LEADER
+        self.log = None
+        self.followers = {}
+        self.leader_epoch_start_offset = None
+        self.set_isr(IsrState())
+        self.stamp += 1
+        self.fail_waiting(error)
+        self.wake_all()
+
+    def _take_assignment(self, state: PartitionState) -> None:
+        self.replicas = tuple(state.replicas)
+        self.adding_replicas = tuple(state.adding_replicas)
+        self.removing_replicas = tuple(state.removing_replicas)
+
+    def _take_epochs(self, state: PartitionState) -> None:
+        self.leader_epoch = state.leader_epoch
+        self.partition_epoch = state.partition_epoch
+        self.stamp += 1
+
+    # -- in sync and committed
+
+    def set_isr(self, state: IsrState) -> None:
+        """The ISR has changed: recompute whom the high watermark waits for."""
+        self._isr = state
+        self.maximal_isr = state.maximal
+        self._awaited = tuple(f for f in self.followers.values() if f.broker_id in state.maximal)
+        self._recount()
+
+    def take_settings(self, settings: TopicSettings) -> None:
+        """The topic's configs, at the start and whenever they change."""
+        self.settings = settings
+        self._recount()
+        self.advance_high_watermark()
+
+    def _recount(self) -> None:
+        self.effective_min_isr = min(self.settings.min_insync_replicas, max(1, len(self.replicas)))
+        self._may_commit = self.is_leader and len(self._isr.isr) >= self.effective_min_isr
+
+    @property
+    def has_enough_in_sync(self) -> bool:
+        """Whether acks=all may be promised now."""
+        return self._may_commit
+
+    def record_follower_fetch(self, replica_id: int, fetch_offset: int, log_start_offset: int) -> bool:
+        """A follower has everything below `fetch_offset`; True when the high watermark moved by it."""
+        follower = self.followers[replica_id]
+        log = self.log
+        assert log is not None
+        moved_low = follower.log_start_offset != log_start_offset
+        follower.record_fetch(fetch_offset, log_start_offset, log.log_end_offset, self._clock.now_ms())
+        advanced = self.advance_high_watermark()
+        if moved_low and not advanced:
+            self._purgatory.wake(self.commit_watchers)
+        return advanced
+
+    def touch_follower(self, replica_id: int, fetch_offset: int, log_start_offset: int) -> bool:
+        """A member of the ISR fetches where it did before: only the time counts. False: this is more than a touch."""
+        follower = self.followers.get(replica_id)
+        log = self.log
+        if (
+            follower is None
+            or log is None
+            or follower.log_end_offset != fetch_offset
+            or follower.log_start_offset != log_start_offset
+            or replica_id not in self._isr.isr
+        ):
+            return False
+        follower.record_fetch(fetch_offset, log_start_offset, log.log_end_offset, self._clock.now_ms())
+        return True
+
+    def advance_high_watermark(self) -> bool:
+        """Move the high watermark as far as the maximal ISR allows; answers appends that it passes."""
+        if not self._may_commit:
+            return False
+        log = self.log
+        assert log is not None
+        reached = log.log_end_offset
+        for follower in self._awaited:
+            if follower.log_end_offset < reached:
+                reached = follower.log_end_offset
+        if reached <= log.high_watermark:
+            return False
+        log.high_watermark = reached
+        waiting = self.waiting_appends
+        while waiting and waiting[0].required_offset <= reached:
+            waiting.popleft().reach_high_watermark()
+        self._purgatory.wake(self.commit_watchers)
+        return True
+
+    def low_watermark_of(self, is_alive: Callable[[int], bool]) -> int:
+        """The smallest log start offset of the replicas whose brokers are alive."""
+        assert self.log is not None
+        starts = [f.log_start_offset for f in self.followers.values() if is_alive(f.broker_id)]
+        return min([self.log.log_start_offset, *starts])
+
+    # -- who waits
+
+    def fail_waiting(self, error: Error) -> None:
+        """Appends that wait for replicas end with `error`."""
+        waiting, self.waiting_appends = self.waiting_appends, deque()
+        for ticket in waiting:
+            ticket.fail(error)
+
+    def follow_leader(self, leader_high_watermark: int, leader_log_start_offset: int) -> None:
+        """A follower learns what its leader has committed and deleted. What was committed once stays committed."""
+        log = self.log
+        assert log is not None
+        reached = min(leader_high_watermark, log.log_end_offset)
+        if reached > log.high_watermark:
+            log.high_watermark = reached
+            self._purgatory.wake(self.commit_watchers)
+        if leader_log_start_offset > log.log_start_offset:
+            log.delete_records_before(min(leader_log_start_offset, log.high_watermark))
+
+    def log_advanced(self) -> None:
+        """Batches have reached the file: they count for the high watermark, and followers may fetch them."""
+        self.advance_high_watermark()
+        self._purgatory.wake(self.append_watchers)
+
+    def wake_all(self) -> None:
+        """Leadership, epoch or existence changed: every parked request looks again."""
+        self._purgatory.wake(self.append_watchers)
+        self._purgatory.wake(self.commit_watchers)

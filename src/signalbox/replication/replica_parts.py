@@ -1,0 +1,50 @@
+"""What a replica manager is made of: its neighbours, and the engine that drives waiting and time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from signalbox.common.clock import Clock
+from signalbox.replication.deadlines import Deadlines, Timers
+from signalbox.replication.ports import (
+    AlterPartitionSender,
+    ClusterView,
+    LeaderChannels,
+    LeadershipListener,
+    TopicConfigs,
+)
+from signalbox.replication.purgatory import AtTurnEnd, Purgatory
+
+
+@dataclass(slots=True)
+class Neighbours:
+    """Who this broker is and whom replication talks to. `broker_epoch` is asked at every use: it changes with every
+    registration. `on_log_failure` hears once of every failed directory (the controller is to be told)."""
+
+    broker_id: int
+    broker_epoch: Callable[[], int]
+    cluster: ClusterView
+    configs: TopicConfigs
+    alter_partition: AlterPartitionSender
+    leaders: LeaderChannels
+    listeners: list[LeadershipListener] = field(default_factory=list)
+
+
+class Engine:
+    """Time and waiting. `at_turn_end` runs a callback once when the running turn of the data loop ends."""
+
+    def __init__(self, clock: Clock, timers: Timers, at_turn_end: AtTurnEnd) -> None:
+        self.clock = clock
+        self.at_turn_end = at_turn_end
+        self.deadlines = Deadlines(clock, timers)
+        self.purgatory = Purgatory(self.deadlines, at_turn_end)
+
+    def every(self, interval_ms: float, action: Callable[[], None]) -> None:
+        """Run `action` again and again, until the deadlines are closed."""
+
+        def run() -> None:
+            action()
+            self.deadlines.add(interval_ms, run)
+
+        self.deadlines.add(interval_ms, run)

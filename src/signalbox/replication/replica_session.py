@@ -1,0 +1,109 @@
+"""The follower's side of a fetch session (KIP-227): what the leader has been told, and what it still has to be told.
+
+A request carries only the partitions whose state changed since the last one, which is as a rule those that gave
+records. Any error of the session starts it anew with a full request.
+"""
+
+from __future__ import annotations
+
+from signalbox.protocol.messages.fetch import FetchRequest
+from signalbox.replication.fetch_session import INITIAL_EPOCH, NO_SESSION
+from signalbox.replication.followed import FollowedPartition
+
+Key = tuple[bytes, int]
+_LAST_EPOCH = 2**31 - 1
+
+
+class ReplicaSession:
+    """Partitions of one fetcher as its leader knows them."""
+
+    def __init__(self, partition_max_bytes: int) -> None:
+        self._partition_max_bytes = partition_max_bytes
+        self._session_id = NO_SESSION
+        self._epoch = INITIAL_EPOCH
+        self._wanted: dict[Key, FollowedPartition] = {}
+        self._changed: dict[Key, FollowedPartition] = {}
+        self._forgotten: set[Key] = set()
+
+    def __len__(self) -> int:
+        return len(self._wanted)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether the leader does not know everything."""
+        return bool(self._changed or self._forgotten)
+
+    def want(self, followed: FollowedPartition) -> None:
+        """Fetch this partition, or go on from where it is now."""
+        followed.told = False
+        self._wanted[followed.key] = self._changed[followed.key] = followed
+
+    def drop(self, followed: FollowedPartition) -> None:
+        """Do not fetch it now."""
+        key = followed.key
+        if self._wanted.get(key) is followed:
+            del self._wanted[key]
+            self._changed.pop(key, None)
+            self._forgotten.add(key)
+
+    def get(self, key: Key) -> FollowedPartition | None:
+        return self._wanted.get(key)
+
+    def fill(self, request: FetchRequest) -> None:
+        """Put session and partitions into the next request."""
+        request.session_id = self._session_id
+        request.session_epoch = self._epoch
+        named = self._wanted if self._epoch == INITIAL_EPOCH else self._changed
+        topics: dict[bytes, FetchRequest.FetchTopic] = {}
+        for (topic_id, index), followed in named.items():
+            followed.told = True
+            topic = topics.get(topic_id)
+            if topic is None:
+                topic = topics[topic_id] = FetchRequest.FetchTopic(topic_id=topic_id)
+            topic.partitions.append(
+                FetchRequest.FetchPartition(
+                    partition=index,
+                    current_leader_epoch=followed.leader_epoch,
+                    fetch_offset=followed.fetch_offset,
+                    last_fetched_epoch=followed.last_fetched_epoch,
+                    log_start_offset=followed.log.log_start_offset,
+                    partition_max_bytes=self._partition_max_bytes,
+                )
+            )
+        request.topics = list(topics.values())
+        if self._epoch != INITIAL_EPOCH:
+            request.forgotten_topics_data = self._forgotten_topics()
+        self._changed = {}
+        self._forgotten = set()
+
+    def answered(self, session_id: int) -> None:
+        """A response without a session error."""
+        if session_id == NO_SESSION:
+            self._begin_anew(NO_SESSION)
+            return
+        self._session_id = session_id
+        self._epoch = 1 if self._epoch == _LAST_EPOCH else self._epoch + 1
+
+    def failed(self) -> None:
+        """The session is gone, or nobody knows what the leader took of the last request. A full request with the old
+        id also ends the old session, should it still exist."""
+        self._begin_anew(self._session_id)
+
+    def lost(self) -> None:
+        """The connection broke: the next request knows no session."""
+        self._begin_anew(NO_SESSION)
+
+    def _begin_anew(self, session_id: int) -> None:
+        self._session_id = session_id
+        self._epoch = INITIAL_EPOCH
+        self._changed = dict(self._wanted)
+        self._forgotten = set()
+
+    def _forgotten_topics(self) -> list[FetchRequest.ForgottenTopic]:
+        topics: dict[bytes, FetchRequest.ForgottenTopic] = {}
+        for topic_id, index in self._forgotten:
+            if (topic_id, index) in self._wanted:
+                continue
+            topic = topics.setdefault(topic_id, FetchRequest.ForgottenTopic(topic_id=topic_id))
+            topic.partitions.append(index)
+        return list(topics.values())

@@ -43,8 +43,10 @@ def new_member_suffix() -> str:
 
 def reply(answer: Answer[T]) -> T | Awaitable[T]:
     """What a handler gets: the value if it is there, else something to await."""
-    if answer.done:
-        return answer.value()
+    return answer.value() if answer.done else _wait(answer)
+
+
+def _wait(answer: Answer[T]) -> Awaitable[T]:
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def settle() -> None:
@@ -110,14 +112,16 @@ class CoordinatorRuntime(Generic[S]):
             self._close(seat)
 
     async def stop(self) -> None:
-        """Resign everything and wait for what that leaves running."""
-        for partition in list(self._seats):
-            self.on_resigned(partition)
+        """Resign everything and wait until everybody has been sent away."""
+        closed = [self._close(seat) for seat in self._seats.values()]
+        self._seats.clear()
         if self._alarm is not None:
             self._alarm.cancel()
-        for task in list(self._tasks):
+        for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for unloaded in closed:
+            await _wait(unloaded)
 
     def _take_seat(self, partition: int, leader_epoch: int) -> Seat[S]:
         timer = SeatTimer(self)
@@ -129,11 +133,13 @@ class CoordinatorRuntime(Generic[S]):
         self._seats[partition] = seat
         return seat
 
-    def _close(self, seat: Seat[S]) -> None:
+    def _close(self, seat: Seat[S]) -> Answer[None]:
         logger.info("coordinator partition %d: closed", seat.partition)
+        unloaded: Answer[None] = Answer()
         seat.phase = Phase.CLOSED
         seat.writes.close()
-        self._in_slices(seat.shard.unload())
+        self._in_slices(seat.shard.unload(), lambda: unloaded.complete(None))
+        return unloaded
 
     # --- decisions
 
@@ -241,12 +247,9 @@ class CoordinatorRuntime(Generic[S]):
         self._timers.cancel(key)
 
     def fire_due(self) -> None:
-        """Run what is due by the clock. The loop calls it; tests with a manual clock may."""
+        """Run all that is due by the clock now, instead of when the loop gets to it: for a clock set by hand."""
         for action in self._timers.take_due(self._now_ms()):
-            try:
-                action()
-            except Exception:
-                logger.exception("a deadline of a coordinator failed")
+            _run_deadline(action)
         self._set_alarm()
 
     def _now_ms(self) -> float:
@@ -267,8 +270,15 @@ class CoordinatorRuntime(Generic[S]):
         self._alarm = loop.call_at(at, self._ring)
 
     def _ring(self) -> None:
+        """Run what is due, for a slice of the loop at most; what is left sets the next alarm at once."""
         self._alarm = None
-        self.fire_due()
+        loop = asyncio.get_running_loop()
+        until = loop.time() + SLICE_SECONDS
+        for action in self._timers.take_due(self._now_ms()):
+            _run_deadline(action)
+            if loop.time() >= until:
+                break
+        self._set_alarm()
 
 
 class _Watch:
@@ -285,6 +295,13 @@ class _Watch:
 
     def appended(self, batch: Batch, committed: Awaitable[None]) -> None:
         self._watch_commit(self.writes, batch, committed)
+
+
+def _run_deadline(action: Callable[[], None]) -> None:
+    try:
+        action()
+    except Exception:
+        logger.exception("a deadline of a coordinator failed")
 
 
 def _outcome(future: asyncio.Future[None], partition: int) -> Error:

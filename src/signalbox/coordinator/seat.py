@@ -86,14 +86,16 @@ class Seat(Generic[S]):
             self.phase = Phase.ACTIVE
 
     def _load_while_loading(self, log: CoordinatorLog, serde: RecordSerde, buffer_bytes: int) -> Iterator[None]:
-        for _ in load_steps(log, self.partition, serde, self.shard.replay, buffer_bytes):
-            yield
-            if self.phase is not Phase.LOADING:
-                return
-        for _ in self.shard.finish_loading():
-            yield
-            if self.phase is not Phase.LOADING:
-                return
+        if self.phase is not Phase.LOADING:
+            return  # resigned before the first step
+        for steps in (
+            load_steps(log, self.partition, serde, self.shard.replay, buffer_bytes),
+            self.shard.finish_loading(),
+        ):
+            for _ in steps:
+                yield
+                if self.phase is not Phase.LOADING:
+                    return
 
     def sweep(self, decisions: Iterator[Decision[None]]) -> Iterator[None]:
         """Write background decisions, a step at a time, while the seat is active."""

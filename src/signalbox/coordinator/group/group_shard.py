@@ -82,9 +82,14 @@ class GroupShard:
 
     def _replay_group_tombstone(self, group_id: str) -> None:
         """While loading, the log is the whole truth. Later the group went when its removal was decided, and one
-        that stands under its id now came to life since."""
-        if not self._loaded:
+        that stands under its id now came to life since; unless nothing but an offset made it, deleted by now."""
+        group = self.groups.get(group_id)
+        if group is not None and (not self._loaded or self._is_vacant(group)):
             self.groups.remove(group_id)
+
+    def _is_vacant(self, group: ClassicGroup) -> bool:
+        nobody = group.state is GroupState.EMPTY and not group.pending_join
+        return nobody and not self.offsets.of_group(group.group_id)
 
     def _group_of(self, group_id: str, value: GroupMetadataValue) -> ClassicGroup:
         group = ClassicGroup(group_id, self._clock.now_ms)

@@ -1,0 +1,246 @@
+"""A group coordinator on a clock set by hand, over a log in memory; tests talk to it in requests and answers."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import itertools
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from signalbox.common.clock import ManualClock
+from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
+from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.coordinator.group.group_records import GroupRecordSerde
+from signalbox.coordinator.group.group_shard import GroupShard
+from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.coordinator.ports import Timer
+from signalbox.coordinator.runtime import CoordinatorRuntime
+from signalbox.protocol.messages.group_records import GroupMetadataKey, OffsetCommitKey
+from signalbox.protocol.messages.heartbeat import HeartbeatRequest
+from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from signalbox.protocol.messages.leave_group import LeaveGroupRequest
+from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
+from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
+from signalbox.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from signalbox.protocol.records.record_batch import decode_records
+from tests.coordinator.memory_log import MemoryLog
+
+PARTITION = 0
+CLIENT = ClientContext("client", "/127.0.0.1", 9)
+SESSION_MS = 10_000
+REBALANCE_MS = 60_000
+
+
+def transcript(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run an async test on a loop of its own."""
+
+    @functools.wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        asyncio.run(test(*args, **kwargs))
+
+    return run
+
+
+async def settle() -> None:
+    """Let the loop do all that can be done without time passing."""
+    for _ in range(12):
+        await asyncio.sleep(0)
+
+
+def subscription(*topics: str) -> bytes:
+    """A consumer subscription, version 0."""
+    names = b"".join(len(topic).to_bytes(2, "big") + topic.encode() for topic in topics)
+    return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
+
+
+class Pending:
+    """A request under way: `response` once it is answered."""
+
+    def __init__(self, reply: Any) -> None:
+        self._task = asyncio.ensure_future(reply) if isinstance(reply, Awaitable) else None
+        self._value = reply
+
+    @property
+    def answered(self) -> bool:
+        return self._task is None or self._task.done()
+
+    @property
+    def response(self) -> Any:
+        assert self.answered, "not answered yet"
+        return self._value if self._task is None else self._task.result()
+
+
+class Bench:
+    def __init__(
+        self,
+        settings: GroupSettings | None = None,
+        log: MemoryLog | None = None,
+        clock: ManualClock | None = None,
+        runtime_settings: RuntimeSettings | None = None,
+    ) -> None:
+        self.settings = settings or GroupSettings()
+        self.clock = clock or ManualClock()
+        self.log = log or MemoryLog()
+        suffixes = itertools.count(1)
+
+        def make_shard(partition: int, timer: Timer) -> GroupShard:
+            return GroupShard(partition, timer, self.clock, self.settings, lambda: str(next(suffixes)))
+
+        self.runtime = CoordinatorRuntime(
+            self.log, GroupRecordSerde(), make_shard, self.clock, runtime_settings or RuntimeSettings()
+        )
+        self.coordinator = GroupCoordinator(self.runtime, self.settings, partition_count=1)
+
+    async def start(self, leader_epoch: int = 1) -> Bench:
+        self.log.lead(PARTITION, leader_epoch)
+        self.coordinator.on_elected(PARTITION, leader_epoch)
+        await settle()
+        return self
+
+    async def fail_over(self, leader_epoch: int) -> Bench:
+        """Another broker takes over: a new coordinator over the same log."""
+        self.coordinator.on_resigned(PARTITION)
+        await settle()
+        return await Bench(self.settings, self.log, self.clock).start(leader_epoch)
+
+    @property
+    def shard(self) -> GroupShard:
+        return self.runtime.active_shards()[0]
+
+    async def pass_time(self, ms: int, step_ms: int = 500) -> None:
+        for left in range(ms, 0, -step_ms):
+            self.clock.advance(min(step_ms, left))
+            self.runtime.fire_due()
+            await settle()
+
+    def logged(self) -> list[tuple[Any, Any]]:
+        """Every record in the log, as key and value messages."""
+        serde = GroupRecordSerde()
+        found = []
+        for batch in self.log.batches.get(PARTITION, []):
+            for record in decode_records(batch):
+                assert record.key is not None
+                decoded = serde.decode(record.key, record.value)
+                assert decoded is not None
+                found.append((decoded.key, decoded.value))
+        return found
+
+    def logged_groups(self) -> list[Any]:
+        return [value for key, value in self.logged() if isinstance(key, GroupMetadataKey)]
+
+    def logged_offsets(self) -> list[Any]:
+        return [value for key, value in self.logged() if isinstance(key, OffsetCommitKey)]
+
+    # --- requests
+
+    def join(self, member_id: str = "", **fields: Any) -> Pending:
+        version = fields.pop("version", 9)
+        protocols = fields.pop("protocols", (("range", subscription("t")),))
+        request = JoinGroupRequest(
+            group_id=fields.pop("group", "g"),
+            member_id=member_id,
+            group_instance_id=fields.pop("instance", None),
+            session_timeout_ms=fields.pop("session_ms", SESSION_MS),
+            rebalance_timeout_ms=fields.pop("rebalance_ms", REBALANCE_MS),
+            protocol_type=fields.pop("protocol_type", "consumer"),
+            protocols=[JoinGroupRequest.JoinGroupRequestProtocol(name=name, metadata=data) for name, data in protocols],
+        )
+        client = CLIENT._replace(client_id=fields.pop("client", "client"), api_version=version)
+        assert not fields, fields
+        return Pending(self.coordinator.join_group(request, client))
+
+    def sync(self, joined: JoinGroupResponse, assignment: dict[str, bytes] | None = None, **fields: Any) -> Pending:
+        request = SyncGroupRequest(
+            group_id=fields.pop("group", "g"),
+            generation_id=fields.pop("generation", joined.generation_id),
+            member_id=joined.member_id,
+            group_instance_id=fields.pop("instance", None),
+            protocol_type=fields.pop("protocol_type", joined.protocol_type),
+            protocol_name=fields.pop("protocol_name", joined.protocol_name),
+            assignments=[
+                SyncGroupRequest.SyncGroupRequestAssignment(member_id=member_id, assignment=data)
+                for member_id, data in (assignment or {}).items()
+            ],
+        )
+        assert not fields, fields
+        return Pending(self.coordinator.sync_group(request, CLIENT._replace(api_version=5)))
+
+    def heartbeat(self, member_id: str, generation: int, group: str = "g", instance: str | None = None) -> int:
+        request = HeartbeatRequest(
+            group_id=group, generation_id=generation, member_id=member_id, group_instance_id=instance
+        )
+        return int(Pending(self.coordinator.heartbeat(request, CLIENT._replace(api_version=4))).response.error_code)
+
+    def leave(self, *members: tuple[str, str | None], group: str = "g", version: int = 5) -> Pending:
+        request = LeaveGroupRequest(group_id=group)
+        if version < 3:
+            request.member_id = members[0][0]
+        else:
+            request.members = [
+                LeaveGroupRequest.MemberIdentity(member_id=member_id, group_instance_id=instance)
+                for member_id, instance in members
+            ]
+        return Pending(self.coordinator.leave_group(request, CLIENT._replace(api_version=version)))
+
+    def commit(self, offsets: dict[tuple[str, int], int], **fields: Any) -> Pending:
+        version = fields.pop("version", 9)
+        metadata = fields.pop("metadata", "")
+        topics: dict[str, OffsetCommitRequest.OffsetCommitRequestTopic] = {}
+        for (topic, partition), offset in offsets.items():
+            row = topics.setdefault(topic, OffsetCommitRequest.OffsetCommitRequestTopic(name=topic))
+            row.partitions.append(
+                OffsetCommitRequest.OffsetCommitRequestPartition(
+                    partition_index=partition, committed_offset=offset, committed_metadata=metadata
+                )
+            )
+        request = OffsetCommitRequest(
+            group_id=fields.pop("group", "g"),
+            generation_id_or_member_epoch=fields.pop("generation", -1),
+            member_id=fields.pop("member_id", ""),
+            group_instance_id=fields.pop("instance", None),
+            retention_time_ms=fields.pop("retention_ms", -1),
+            topics=list(topics.values()),
+        )
+        assert not fields, fields
+        return Pending(self.coordinator.offset_commit(request, CLIENT._replace(api_version=version)))
+
+    def fetch_all(self, group: str = "g", require_stable: bool = False) -> Pending:
+        request = OffsetFetchRequest(
+            groups=[OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group, topics=None)],
+            require_stable=require_stable,
+        )
+        return Pending(self.coordinator.offset_fetch(request, CLIENT._replace(api_version=9)))
+
+    def offsets(self, group: str = "g") -> dict[tuple[str, int], int]:
+        """What the group has committed, as a client sees it."""
+        (answer,) = self.fetch_all(group).response.groups
+        return {
+            (topic.name, partition.partition_index): partition.committed_offset
+            for topic in answer.topics
+            for partition in topic.partitions
+        }
+
+    # --- short cuts
+
+    async def member(self, **fields: Any) -> str:
+        """A dynamic member id, as a client of version 4 and later gets one."""
+        refused = self.join(**fields).response
+        await settle()
+        return str(refused.member_id)
+
+    async def stable_group(self, *assignments: bytes, **fields: Any) -> list[JoinGroupResponse]:
+        """A group of as many members as there are assignments; the first leads. Their join answers."""
+        ids = [await self.member(**fields) for _ in assignments]
+        joins = [self.join(member_id, **fields) for member_id in ids]
+        await self.pass_time(self.settings.initial_rebalance_delay_ms * 3 or 1)
+        joined = [pending.response for pending in joins]
+        group = fields.get("group", "g")
+        syncs: list[Pending] = []
+        for response in joined:
+            given = dict(zip(ids, assignments, strict=True)) if response.leader == response.member_id else None
+            syncs.append(self.sync(response, given, group=group))
+        await settle()
+        answers: list[SyncGroupResponse] = [pending.response for pending in syncs]
+        assert [answer.assignment for answer in answers] == list(assignments)
+        return joined

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from signalbox.coordinator.group.states import HEARTBEAT_ANSWER, GroupState
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.heartbeat import HeartbeatRequest
+from tests.coordinator.bench import CLIENT, SESSION_MS, Bench, transcript
+
+
+@transcript
+async def test_a_member_lives_as_long_as_it_is_heard_of() -> None:
+    bench = await Bench().start()
+    (leader,) = await bench.stable_group(b"a")
+    for _ in range(10):
+        await bench.pass_time(SESSION_MS - 500)
+        assert bench.heartbeat(leader.member_id, 1) == Error.NONE
+    await bench.pass_time(SESSION_MS)
+    assert bench.heartbeat(leader.member_id, 1) == Error.UNKNOWN_MEMBER_ID
+    assert bench.shard.groups.get("g").state is GroupState.EMPTY
+
+
+@transcript
+async def test_the_others_are_told_to_rebalance_when_one_falls_silent() -> None:
+    bench = await Bench().start()
+    leader, follower = await bench.stable_group(b"a", b"b")
+    await bench.pass_time(SESSION_MS - 500)
+    assert bench.heartbeat(leader.member_id, 1) == Error.NONE
+    await bench.pass_time(500)
+    assert bench.heartbeat(leader.member_id, 1) == Error.REBALANCE_IN_PROGRESS
+    assert bench.heartbeat(follower.member_id, 1) == Error.UNKNOWN_MEMBER_ID
+
+
+@transcript
+async def test_what_is_checked() -> None:
+    bench = await Bench().start()
+    (leader,) = await bench.stable_group(b"a")
+    assert bench.heartbeat(leader.member_id, 1, group="") == Error.INVALID_GROUP_ID
+    assert bench.heartbeat(leader.member_id, 1, group="other") == Error.UNKNOWN_MEMBER_ID
+    assert bench.heartbeat("nobody", 1) == Error.UNKNOWN_MEMBER_ID
+    assert bench.heartbeat(leader.member_id, 2) == Error.ILLEGAL_GENERATION
+
+
+@transcript
+async def test_a_heartbeat_is_answered_without_waiting_for_the_loop() -> None:
+    bench = await Bench().start()
+    (leader,) = await bench.stable_group(b"a")
+    request = HeartbeatRequest(group_id="g", generation_id=1, member_id=leader.member_id)
+    reply = bench.coordinator.heartbeat(request, CLIENT)
+    assert not hasattr(reply, "__await__")
+
+
+def test_every_state_has_its_answer() -> None:
+    assert set(HEARTBEAT_ANSWER) == set(GroupState)

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import pytest
+
+from signalbox.coordinator.config_rows import GroupSettings
+from signalbox.coordinator.group.offset_commit import utf16_length
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
+from tests.coordinator.bench import CLIENT, Bench, Pending, settle, transcript
+
+
+def errors(pending: Pending) -> list[int]:
+    return [partition.error_code for topic in pending.response.topics for partition in topic.partitions]
+
+
+@transcript
+async def test_a_client_without_membership_commits_into_a_group_that_comes_into_being() -> None:
+    bench = await Bench().start()
+    commit = bench.commit({("t", 0): 5, ("t", 1): 6, ("u", 0): 7})
+    assert not commit.answered
+    await settle()
+    assert errors(commit) == [Error.NONE] * 3
+    assert bench.offsets() == {("t", 0): 5, ("t", 1): 6, ("u", 0): 7}
+
+
+@transcript
+async def test_a_member_commits_with_its_generation() -> None:
+    bench = await Bench().start()
+    (leader,) = await bench.stable_group(b"a")
+    commit = bench.commit({("t", 0): 5}, member_id=leader.member_id, generation=1)
+    await settle()
+    assert errors(commit) == [Error.NONE]
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"generation": -1}, Error.UNKNOWN_MEMBER_ID),
+        ({"generation": 1}, Error.UNKNOWN_MEMBER_ID),
+        ({"generation": 1, "member_id": "nobody"}, Error.UNKNOWN_MEMBER_ID),
+        ({"generation": 2, "member_id": "client-1"}, Error.ILLEGAL_GENERATION),
+        ({"generation": -1, "member_id": "client-1"}, Error.ILLEGAL_GENERATION),
+        ({"generation": 1, "member_id": "client-1", "instance": "i1"}, Error.UNKNOWN_MEMBER_ID),
+        ({"group": "other", "generation": 1, "version": 8}, Error.ILLEGAL_GENERATION),
+        ({"group": "other", "generation": 1, "version": 9}, Error.GROUP_ID_NOT_FOUND),
+    ],
+)
+@transcript
+async def test_commits_that_the_group_refuses(fields: dict[str, object], error: Error) -> None:
+    bench = await Bench().start()
+    await bench.stable_group(b"a")
+    commit = bench.commit({("t", 0): 5, ("t", 1): 6}, **fields)
+    await settle()
+    assert errors(commit) == [error, error]
+    assert bench.offsets() == {}
+
+
+@transcript
+async def test_no_commit_between_join_and_assignment() -> None:
+    bench = await Bench().start()
+    join = bench.join(version=3)
+    await bench.pass_time(3_000)
+    commit = bench.commit({("t", 0): 5}, member_id=join.response.member_id, generation=1)
+    assert errors(commit) == [Error.REBALANCE_IN_PROGRESS]
+
+
+@transcript
+async def test_during_a_rebalance_members_may_still_commit_and_live_by_it() -> None:
+    bench = await Bench().start()
+    leader, follower = await bench.stable_group(b"a", b"b")
+    bench.join(leader.member_id)
+    for _ in range(3):
+        await bench.pass_time(9_500)
+        commit = bench.commit({("t", 0): 5}, member_id=follower.member_id, generation=1)
+        await settle()
+        assert errors(commit) == [Error.NONE]
+
+
+@pytest.mark.parametrize("length", [4, 5])
+@transcript
+async def test_metadata_that_is_too_long_is_refused_alone(length: int) -> None:
+    bench = await Bench(GroupSettings(offset_metadata_max_size=4)).start()
+    commit = bench.commit({("t", 0): 5}, metadata="x" * length)
+    await settle()
+    assert errors(commit) == [Error.NONE if length == 4 else Error.OFFSET_METADATA_TOO_LARGE]
+    assert bool(bench.offsets()) == (length == 4)
+
+
+def test_lengths_count_as_java_counts_them() -> None:
+    assert [utf16_length(text) for text in ("", "abc", "äöü", "\U0001f600")] == [0, 3, 3, 2]
+
+
+@transcript
+async def test_a_commit_with_its_own_retention_is_written_with_its_expiry() -> None:
+    bench = await Bench().start()
+    bench.commit({("t", 0): 5}, retention_ms=1_000, version=4)
+    await settle()
+    (stored,) = bench.logged_offsets()
+    assert stored.expire_timestamp == bench.clock.now_ms() + 1_000
+    assert stored.commit_timestamp == bench.clock.now_ms()
+
+
+@transcript
+async def test_commits_of_one_turn_share_a_batch() -> None:
+    bench = await Bench().start()
+    commits = [bench.commit({("t", partition): 1}, group=f"g{partition}") for partition in range(20)]
+    await settle()
+    assert {error for commit in commits for error in errors(commit)} == {Error.NONE}
+    assert len(bench.log.batches[0]) == 1
+
+
+@transcript
+async def test_readers_see_a_commit_only_when_the_log_has_committed_it() -> None:
+    bench = await Bench().start()
+    bench.log.held = True
+    commit = bench.commit({("t", 0): 5})
+    await settle()
+    assert not commit.answered
+    assert bench.offsets() == {}
+    stable = bench.fetch_all(require_stable=True)
+    await settle()
+    assert not stable.answered
+    bench.log.commit_all()
+    await settle()
+    assert errors(commit) == [Error.NONE]
+    assert bench.offsets() == {("t", 0): 5}
+    assert stable.response.groups[0].topics[0].partitions[0].committed_offset == 5
+
+
+@pytest.mark.parametrize(
+    ("refusal", "told"),
+    [
+        (Error.NOT_ENOUGH_REPLICAS, Error.COORDINATOR_NOT_AVAILABLE),
+        (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.COORDINATOR_NOT_AVAILABLE),
+        (Error.NOT_LEADER_OR_FOLLOWER, Error.NOT_COORDINATOR),
+        (Error.KAFKA_STORAGE_ERROR, Error.NOT_COORDINATOR),
+        (Error.MESSAGE_TOO_LARGE, Error.INVALID_COMMIT_OFFSET_SIZE),
+        (Error.RECORD_LIST_TOO_LARGE, Error.INVALID_COMMIT_OFFSET_SIZE),
+    ],
+)
+@transcript
+async def test_a_log_that_refuses(refusal: Error, told: Error) -> None:
+    bench = await Bench().start()
+    bench.log.refusal = refusal
+    commit = bench.commit({("t", 0): 5})
+    await settle()
+    assert errors(commit) == [told]
+    assert bench.offsets() == {}
+
+
+@transcript
+async def test_a_commit_that_is_not_confirmed_in_time_fails_but_counts_when_it_is() -> None:
+    bench = await Bench().start()
+    bench.log.held = True
+    commit = bench.commit({("t", 0): 5})
+    await settle()
+    await bench.pass_time(5_000)
+    assert errors(commit) == [Error.COORDINATOR_NOT_AVAILABLE]
+    assert bench.offsets() == {}
+    bench.log.commit_all()
+    await settle()
+    assert bench.offsets() == {("t", 0): 5}
+
+
+@pytest.mark.parametrize("late", [Error.REQUEST_TIMED_OUT, Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND])
+@transcript
+async def test_a_batch_that_is_in_the_log_counts_whatever_the_client_is_told(late: Error) -> None:
+    bench = await Bench().start()
+    bench.log.held = True
+    commit = bench.commit({("t", 0): 5})
+    await settle()
+    bench.log.fail_all(late)
+    await settle()
+    assert errors(commit) == [Error.COORDINATOR_NOT_AVAILABLE]
+    assert bench.offsets() == {("t", 0): 5}
+
+
+@transcript
+async def test_topic_ids_come_back_as_they_came() -> None:
+    bench = await Bench().start()
+    topic_id = bytes(range(16))
+    row = OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=3, committed_offset=9)
+    topic = OffsetCommitRequest.OffsetCommitRequestTopic(name="t", topic_id=topic_id, partitions=[row])
+    request = OffsetCommitRequest(group_id="g", topics=[topic])
+    commit = Pending(bench.coordinator.offset_commit(request, CLIENT._replace(api_version=10)))
+    await settle()
+    assert [(answer.name, answer.topic_id) for answer in commit.response.topics] == [("t", topic_id)]
+    assert commit.response.encode(10)

@@ -1,0 +1,90 @@
+"""A coordinator log in memory: commits at once, or when told; refuses, loses leadership, forgets its tail."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.records.batch_header import iter_batch_headers, patch_base_offset_and_epoch
+
+
+class MemoryLog:
+    """Passes `CoordinatorLogContract`. `held` = commits wait for `commit_all`; `refusal` = the next appends fail."""
+
+    def __init__(self) -> None:
+        self.batches: dict[int, list[bytes]] = {}
+        self.leader_epochs: dict[int, int] = {}
+        self.held = False
+        self.refusal: Error | None = None
+        self.reads: list[int] = []
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+
+    # --- the port
+
+    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Awaitable[None]:
+        if self.refusal is not None:
+            raise KafkaError(self.refusal)
+        self._check_leads(partition)
+        if leader_epoch != self.leader_epochs[partition]:
+            raise KafkaError(Error.NOT_LEADER_OR_FOLLOWER)
+        patch_base_offset_and_epoch(batch, self.end_offset(partition), leader_epoch)
+        self.batches.setdefault(partition, []).append(bytes(batch))
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((partition, future))
+        if not self.held:
+            self.commit_all()
+        return future
+
+    def start_offset(self, partition: int) -> int:
+        self._check_leads(partition)
+        return next((header.base_offset for header in self._headers(partition)), 0)
+
+    def end_offset(self, partition: int) -> int:
+        self._check_leads(partition)
+        return max((header.next_offset for header in self._headers(partition)), default=0)
+
+    def read(self, partition: int, from_offset: int, max_bytes: int) -> bytes:
+        self._check_leads(partition)
+        self.reads.append(from_offset)
+        taken = b""
+        for batch, header in zip(self.batches.get(partition, []), self._headers(partition), strict=True):
+            if header.next_offset <= from_offset:
+                continue
+            if taken and len(taken) + len(batch) > max_bytes:
+                break
+            taken += batch
+        return taken
+
+    # --- what tests do to it
+
+    def lead(self, partition: int, leader_epoch: int) -> None:
+        self.leader_epochs[partition] = leader_epoch
+
+    def lose(self, partition: int) -> None:
+        """Another broker leads now: whoever waits for a commit hears it."""
+        del self.leader_epochs[partition]
+        self.fail_all(Error.NOT_LEADER_OR_FOLLOWER)
+
+    def commit_all(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for _, future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+    def fail_all(self, error: Error) -> None:
+        waiting, self._waiting = self._waiting, []
+        for _, future in waiting:
+            if not future.done():
+                future.set_exception(KafkaError(error))
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    def _check_leads(self, partition: int) -> None:
+        if partition not in self.leader_epochs:
+            raise KafkaError(Error.NOT_LEADER_OR_FOLLOWER)
+
+    def _headers(self, partition: int):  # type: ignore[no-untyped-def]
+        return list(iter_batch_headers(memoryview(b"".join(self.batches.get(partition, [])))))

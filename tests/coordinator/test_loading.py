@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from signalbox.coordinator.decision import CoordinatorRecord
+from signalbox.coordinator.loading import MAX_READ_BYTES, load_steps
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.records.record_batch import Record, encode_batch
+from tests.coordinator.memory_log import MemoryLog
+from tests.coordinator.test_batch_builder import TextSerde
+
+
+class PickySerde(TextSerde):
+    def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
+        return None if key.startswith(b"?") else super().decode(key, value)
+
+
+def log_of(*batches: bytes) -> MemoryLog:
+    log = MemoryLog()
+    log.lead(0, 1)
+
+    async def fill() -> None:
+        for batch in batches:
+            await log.append(0, 1, bytearray(batch))
+
+    asyncio.run(fill())
+    return log
+
+
+def load(log: MemoryLog, buffer_bytes: int = 1_000_000) -> list[CoordinatorRecord]:
+    replayed: list[CoordinatorRecord] = []
+    for _ in load_steps(log, 0, PickySerde(), replayed.append, buffer_bytes):
+        pass
+    return replayed
+
+
+def batch(*keys: str | None, **fields: object) -> bytes:
+    rows = [Record(key=None if key is None else key.encode(), value=b"v", timestamp=1) for key in keys]
+    return encode_batch(rows, **fields)  # type: ignore[arg-type]
+
+
+def test_everything_is_replayed_in_order() -> None:
+    log = log_of(batch("a", "b"), batch("c", compression="zstd"), batch("d"))
+    assert [record.key for record in load(log)] == ["a", "b", "c", "d"]
+
+
+def test_an_empty_log_is_loaded_at_once() -> None:
+    log = log_of()
+    assert load(log) == []
+    assert log.reads == []
+
+
+def test_small_buffers_take_more_reads_and_read_the_same() -> None:
+    log = log_of(*(batch(f"k{number}") for number in range(20)))
+    assert len(load(log, buffer_bytes=100)) == 20
+    assert len(log.reads) == 20
+
+
+def test_a_read_never_exceeds_what_fits_into_a_slice() -> None:
+    large = batch(*("x" * 1_000 for _ in range(30)))
+    log = log_of(*(large for _ in range(10)))
+    assert len(load(log, buffer_bytes=10_000_000)) == 300
+    assert len(log.reads) >= 10 * len(large) // MAX_READ_BYTES
+
+
+def test_unknown_kinds_markers_transactions_and_keyless_records_are_left_alone() -> None:
+    log = log_of(
+        batch("a", "?later", None),
+        batch("marker", control=True, producer_id=7, producer_epoch=0),
+        batch("pending", transactional=True, producer_id=7, producer_epoch=0, base_sequence=0),
+        batch("b"),
+    )
+    assert [record.key for record in load(log)] == ["a", "b"]
+
+
+def test_it_stops_after_each_record() -> None:
+    log = log_of(batch("a", "b", "c"))
+    steps = load_steps(log, 0, TextSerde(), lambda record: None, 1_000_000)
+    assert [next(steps) for _ in range(4)] == [0, 1, 2, 3]
+
+
+def test_a_log_that_is_led_elsewhere_cannot_be_loaded() -> None:
+    log = log_of(batch("a"))
+    log.lose(0)
+    with pytest.raises(KafkaError) as refusal:
+        load(log)
+    assert refusal.value.error is Error.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_gap_at_the_end_ends_the_load() -> None:
+    class Truncated(MemoryLog):
+        def end_offset(self, partition: int) -> int:
+            return 99
+
+    log = Truncated()
+    log.batches = log_of(batch("a")).batches
+    log.lead(0, 1)
+    assert [record.key for record in load(log)] == ["a"]

@@ -1,0 +1,368 @@
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from signalbox.common.clock import ManualClock, SystemClock
+from signalbox.coordinator.config_rows import RuntimeSettings
+from signalbox.coordinator.decision import CoordinatorRecord, Decision, nothing
+from signalbox.coordinator.ports import Timer
+from signalbox.coordinator.runtime import CoordinatorRuntime, new_member_suffix, reply
+from signalbox.protocol.error_table import Error, KafkaError
+from tests.coordinator.bench import settle, transcript
+from tests.coordinator.memory_log import MemoryLog
+from tests.coordinator.test_batch_builder import TextSerde
+
+
+class Notes:
+    """A shard of another kind than groups: a dictionary."""
+
+    def __init__(self, partition: int, timer: Timer) -> None:
+        self.partition = partition
+        self.timer = timer
+        self.notes: dict[str, str] = {}
+        self.events: list[str] = []
+
+    def replay(self, record: CoordinatorRecord) -> None:
+        self.notes[record.key] = record.value
+
+    def finish_loading(self) -> Iterator[None]:
+        self.events.append("loaded")
+        yield
+
+    def unload(self) -> Iterator[None]:
+        yield
+        self.events.append("unloaded")
+
+    def chores(self) -> Iterator[Decision[None]]:
+        yield note("chore", str(len(self.notes)))
+
+
+def note(key: str, value: str) -> Decision[None]:
+    return Decision(None, [CoordinatorRecord(key, value)])
+
+
+class Desk:
+    def __init__(self, settings: RuntimeSettings | None = None) -> None:
+        self.log = MemoryLog()
+        self.clock = ManualClock()
+        self.shards: list[Notes] = []
+        self.runtime = CoordinatorRuntime(
+            self.log, TextSerde(), self.make_shard, self.clock, settings or RuntimeSettings()
+        )
+
+    def make_shard(self, partition: int, timer: Timer) -> Notes:
+        self.shards.append(Notes(partition, timer))
+        return self.shards[-1]
+
+    async def elect(self, partition: int = 0, leader_epoch: int = 1) -> Notes:
+        self.log.lead(partition, leader_epoch)
+        await reply_of(self.runtime.on_elected(partition, leader_epoch))
+        return self.shards[-1]
+
+    async def pass_time(self, ms: int) -> None:
+        self.clock.advance(ms)
+        self.runtime.fire_due()
+        await settle()
+
+
+async def reply_of(answer):  # type: ignore[no-untyped-def]
+    got = reply(answer)
+    return await got if hasattr(got, "__await__") else got
+
+
+def refusal(answer) -> Error | None:  # type: ignore[no-untyped-def]
+    return None if answer.error is None else answer.error.error
+
+
+@transcript
+async def test_what_was_written_is_there_after_the_next_election() -> None:
+    desk = Desk()
+    await desk.elect()
+    written = desk.runtime.write(0, lambda shard: note("k", "v"))
+    assert await reply_of(written) is None
+    assert desk.shards[0].notes == {"k": "v"}
+    desk.runtime.on_resigned(0, 1)
+    successor = await desk.elect(leader_epoch=2)
+    assert successor.notes == {"k": "v"}
+    assert successor.events == ["loaded"]
+
+
+@transcript
+async def test_before_during_and_after_leadership() -> None:
+    desk = Desk()
+    assert refusal(desk.runtime.read(0, lambda shard: 1)) is Error.NOT_COORDINATOR
+    desk.log.lead(0, 1)
+    loading = desk.runtime.on_elected(0, 1)
+    assert refusal(desk.runtime.read(0, lambda shard: 1)) is Error.COORDINATOR_LOAD_IN_PROGRESS
+    assert desk.runtime.active_shards() == []
+    await reply_of(loading)
+    assert desk.runtime.read(0, lambda shard: 1).value() == 1
+    desk.runtime.on_resigned(0)
+    assert refusal(desk.runtime.read(0, lambda shard: 1)) is Error.NOT_COORDINATOR
+    await settle()
+    assert desk.shards[0].events == ["loaded", "unloaded"]
+
+
+@transcript
+async def test_elections_and_resignations_of_the_past_are_ignored() -> None:
+    desk = Desk()
+    shard = await desk.elect(leader_epoch=5)
+    desk.runtime.on_elected(0, 5)
+    desk.runtime.on_elected(0, 4)
+    desk.runtime.on_resigned(0, 4)
+    assert desk.runtime.active_shards() == [shard]
+    await desk.elect(leader_epoch=6)
+    assert desk.runtime.active_shards() == [desk.shards[1]]
+    assert shard.events == ["loaded", "unloaded"]
+
+
+@transcript
+async def test_a_resignation_while_loading_ends_the_load() -> None:
+    desk = Desk()
+    desk.log.lead(0, 1)
+    loading = desk.runtime.on_elected(0, 1)
+    desk.runtime.on_resigned(0, 1)
+    await reply_of(loading)
+    assert desk.shards[0].events == ["unloaded"]
+    assert desk.runtime.partitions() == []
+
+
+@transcript
+async def test_a_partition_that_cannot_be_read_sends_everybody_away_until_the_next_election() -> None:
+    desk = Desk()
+    await reply_of(desk.runtime.on_elected(0, 1))
+    assert refusal(desk.runtime.read(0, lambda shard: 1)) is Error.NOT_COORDINATOR
+    await desk.elect(leader_epoch=2)
+    assert desk.runtime.read(0, lambda shard: 1).value() == 1
+
+
+@transcript
+async def test_a_refusal_of_the_decision_is_the_answer() -> None:
+    desk = Desk()
+    await desk.elect()
+
+    def refuse(shard: Notes) -> Decision[None]:
+        raise KafkaError(Error.GROUP_ID_NOT_FOUND)
+
+    assert refusal(desk.runtime.write(0, refuse)) is Error.GROUP_ID_NOT_FOUND
+
+
+@transcript
+async def test_a_write_under_way_when_leadership_goes_is_refused_and_not_replayed() -> None:
+    desk = Desk()
+    shard = await desk.elect()
+    desk.log.held = True
+    written = desk.runtime.write(0, lambda shard: note("k", "v"))
+    await settle()
+    desk.runtime.on_resigned(0, 1)
+    assert refusal(written) is Error.NOT_COORDINATOR
+    desk.log.commit_all()
+    await settle()
+    assert shard.notes == {}
+
+
+@transcript
+async def test_leadership_lost_before_the_hook_is_called() -> None:
+    desk = Desk()
+    shard = await desk.elect()
+    desk.log.held = True
+    under_way = desk.runtime.write(0, lambda shard: note("k", "v"))
+    await settle()
+    desk.log.lose(0)
+    late = desk.runtime.write(0, lambda shard: note("l", "v"))
+    await settle()
+    assert refusal(under_way) is refusal(late) is Error.NOT_LEADER_OR_FOLLOWER
+    assert shard.notes == {}
+
+
+@transcript
+async def test_a_log_that_breaks_in_an_unknown_way_is_an_unknown_error() -> None:
+    desk = Desk()
+    await desk.elect()
+    desk.log.held = True
+    written = desk.runtime.write(0, lambda shard: note("k", "v"))
+    await settle()
+    desk.log._waiting[0][1].set_exception(OSError("disk on fire"))
+    await settle()
+    assert refusal(written) is Error.UNKNOWN_SERVER_ERROR
+
+
+@transcript
+async def test_reads_after_writes_see_them() -> None:
+    desk = Desk()
+    await desk.elect()
+    desk.log.held = True
+    assert desk.runtime.read_after_writes(0, lambda shard: dict(shard.notes)).value() == {}
+    desk.runtime.write(0, lambda shard: note("k", "v"))
+    early = desk.runtime.read(0, lambda shard: dict(shard.notes))
+    stable = desk.runtime.read_after_writes(0, lambda shard: dict(shard.notes))
+    await settle()
+    assert (early.value(), stable.done) == ({}, False)
+    desk.log.commit_all()
+    await settle()
+    assert stable.value() == {"k": "v"}
+
+
+@transcript
+async def test_a_read_that_waits_is_refused_when_leadership_goes() -> None:
+    desk = Desk()
+    await desk.elect()
+    desk.log.held = True
+    desk.runtime.write(0, lambda shard: note("k", "v"))
+    stable = desk.runtime.read_after_writes(0, lambda shard: 1)
+    desk.runtime.on_resigned(0)
+    assert refusal(stable) is Error.NOT_COORDINATOR
+
+
+@transcript
+async def test_deadlines_decide_and_write() -> None:
+    desk = Desk()
+    shard = await desk.elect()
+    shard.timer.schedule("k", 1_000, lambda: note("due", "yes"))
+    shard.timer.schedule("cancelled", 1_000, lambda: note("cancelled", "no"))
+    shard.timer.cancel("cancelled")
+    await desk.pass_time(999)
+    assert shard.notes == {}
+    await desk.pass_time(1)
+    assert shard.notes == {"due": "yes"}
+
+
+@transcript
+async def test_deadlines_of_two_partitions_do_not_meet() -> None:
+    desk = Desk()
+    one, two = await desk.elect(0), await desk.elect(1)
+    one.timer.schedule("k", 1_000, lambda: note("due", "one"))
+    two.timer.schedule("k", 1_000, lambda: note("due", "two"))
+    await desk.pass_time(1_000)
+    assert (one.notes, two.notes) == ({"due": "one"}, {"due": "two"})
+
+
+@transcript
+async def test_deadlines_of_a_closed_partition_are_silent() -> None:
+    desk = Desk()
+    shard = await desk.elect()
+    ran: list[int] = []
+
+    def decide() -> Decision[None]:
+        ran.append(1)
+        return nothing()
+
+    shard.timer.schedule("k", 1_000, decide)
+    desk.runtime.on_resigned(0)
+    await desk.pass_time(2_000)
+    assert ran == []
+
+
+@transcript
+async def test_a_deadline_that_fails_does_not_stop_the_others(caplog: pytest.LogCaptureFixture | None = None) -> None:
+    desk = Desk()
+    shard = await desk.elect()
+
+    def break_down() -> Decision[None]:
+        raise ValueError("a mistake")
+
+    shard.timer.schedule("a", 1_000, break_down)
+    shard.timer.schedule("b", 1_000, lambda: note("b", "ran"))
+    await desk.pass_time(1_000)
+    assert shard.notes == {"b": "ran"}
+
+
+@transcript
+async def test_the_loop_itself_keeps_deadlines_by_a_real_clock() -> None:
+    log = MemoryLog()
+    log.lead(0, 1)
+    shards: list[Notes] = []
+
+    def make_shard(partition: int, timer: Timer) -> Notes:
+        shards.append(Notes(partition, timer))
+        return shards[-1]
+
+    runtime = CoordinatorRuntime(log, TextSerde(), make_shard, SystemClock(), RuntimeSettings())
+    await reply_of(runtime.on_elected(0, 1))
+    rang = asyncio.Event()
+
+    def decide() -> Decision[None]:
+        rang.set()
+        return nothing()
+
+    shards[0].timer.schedule("late", 60_000, nothing)
+    shards[0].timer.schedule("soon", 5, decide)
+    await asyncio.wait_for(rang.wait(), 2)
+    await runtime.stop()
+    assert shards[0].events == ["loaded", "unloaded"]
+
+
+@transcript
+async def test_chores_come_round() -> None:
+    desk = Desk(RuntimeSettings(chore_interval_ms=1_000))
+    shard = await desk.elect()
+    await desk.pass_time(1_000)
+    assert shard.notes == {"chore": "0"}
+    await desk.pass_time(1_000)
+    assert shard.notes == {"chore": "1"}
+
+
+@transcript
+async def test_a_sweep_reaches_every_active_shard() -> None:
+    desk = Desk()
+    for partition in range(3):
+        await desk.elect(partition)
+    desk.runtime.sweep(lambda shard: iter([note("swept", str(shard.partition)), nothing()]))
+    await settle()
+    assert [shard.notes for shard in desk.shards] == [{"swept": "0"}, {"swept": "1"}, {"swept": "2"}]
+
+
+@transcript
+async def test_long_loads_leave_the_loop_to_others() -> None:
+    desk = Desk()
+    await desk.elect()
+    for number in range(3_000):
+        desk.runtime.write(0, lambda shard, number=number: note(f"k{number}", "v"))  # type: ignore[misc]
+    await settle()
+    desk.runtime.on_resigned(0)
+    desk.log.lead(0, 2)
+    loading = desk.runtime.on_elected(0, 2)
+    loop = asyncio.get_running_loop()
+    longest, turns = 0.0, 0
+    while not loading.done:
+        began = loop.time()
+        await asyncio.sleep(0)
+        longest, turns = max(longest, loop.time() - began), turns + 1
+    assert len(desk.shards[-1].notes) == 3_000
+    assert turns > 10
+    assert longest < 0.05, "a slice is 150 µs; the rest is a busy machine"
+
+
+@transcript
+async def test_writes_linger_when_they_are_told_to() -> None:
+    desk = Desk(RuntimeSettings(append_linger_ms=20))
+    shard = await desk.elect()
+    first = desk.runtime.write(0, lambda shard: note("a", "1"))
+    await settle()
+    second = desk.runtime.write(0, lambda shard: note("b", "2"))
+    assert not first.done
+    await reply_of(second)
+    assert shard.notes == {"a": "1", "b": "2"}
+    assert len(desk.log.batches[0]) == 1
+
+
+@transcript
+async def test_a_handler_that_went_away_does_not_hurt() -> None:
+    desk = Desk()
+    await desk.elect()
+    desk.log.held = True
+    written = desk.runtime.write(0, lambda shard: note("k", "v"))
+    waiting = asyncio.ensure_future(reply(written))  # type: ignore[arg-type]
+    await settle()
+    waiting.cancel()
+    desk.log.commit_all()
+    await settle()
+    assert written.done
+
+
+def test_member_ids_are_unique() -> None:
+    assert uuid.UUID(new_member_suffix()) != uuid.UUID(new_member_suffix())

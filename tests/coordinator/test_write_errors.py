@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from signalbox.coordinator.write_errors import TOO_LARGE, WRITTEN_ALL_THE_SAME, answer_for
+from signalbox.protocol.error_table import Error
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.COORDINATOR_NOT_AVAILABLE),
+        (Error.NOT_ENOUGH_REPLICAS, Error.COORDINATOR_NOT_AVAILABLE),
+        (Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND, Error.COORDINATOR_NOT_AVAILABLE),
+        (Error.REQUEST_TIMED_OUT, Error.COORDINATOR_NOT_AVAILABLE),
+        (Error.NOT_LEADER_OR_FOLLOWER, Error.NOT_COORDINATOR),
+        (Error.KAFKA_STORAGE_ERROR, Error.NOT_COORDINATOR),
+        (Error.MESSAGE_TOO_LARGE, Error.UNKNOWN_SERVER_ERROR),
+        (Error.UNKNOWN_MEMBER_ID, Error.UNKNOWN_MEMBER_ID),
+        (Error.NONE, Error.NONE),
+    ],
+)
+def test_the_logs_words_become_the_coordinators(error: Error, told: Error) -> None:
+    assert answer_for(error) is told
+
+
+def test_a_batch_cannot_be_both_too_large_and_written() -> None:
+    assert not TOO_LARGE & WRITTEN_ALL_THE_SAME

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from collections.abc import Awaitable, Generator
+
+from signalbox.common.clock import ManualClock
+from signalbox.coordinator.batch_builder import BatchBuilder
+from signalbox.coordinator.config_rows import RuntimeSettings
+from signalbox.coordinator.decision import CoordinatorRecord, Decision
+from signalbox.coordinator.write_queue import Batch, WriteQueue
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.records.record_batch import decode_records
+from tests.coordinator.test_batch_builder import TextSerde
+
+
+class Never(Awaitable[None]):
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
+class Desk:
+    """A queue whose log and loop are the test itself."""
+
+    def __init__(self, max_batch_bytes: int = 1_000_000) -> None:
+        builder = BatchBuilder(TextSerde(), ManualClock(), RuntimeSettings(max_batch_bytes=max_batch_bytes))
+        self.appended_keys: list[list[bytes | None]] = []
+        self.in_flight: list[Batch] = []
+        self.replayed: list[str] = []
+        self.outcomes: list[tuple[str, Error]] = []
+        self.gathering = 0
+        self.refusal: Error | None = None
+        self.queue = WriteQueue(self, (3, 9), builder, lambda record: self.replayed.append(record.key), self)
+
+    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Awaitable[None]:
+        assert (partition, leader_epoch) == (3, 9)
+        if self.refusal is not None:
+            raise KafkaError(self.refusal)
+        self.appended_keys.append([record.key for record in decode_records(batch)])
+        return Never()
+
+    def start_offset(self, partition: int) -> int:
+        return 0
+
+    def end_offset(self, partition: int) -> int:
+        return 0
+
+    def read(self, partition: int, from_offset: int, max_bytes: int) -> bytes:
+        return b""
+
+    def gathering_began(self) -> None:
+        self.gathering += 1
+
+    def appended(self, batch: Batch, committed: Awaitable[None]) -> None:
+        self.in_flight.append(batch)
+
+    def decision(self, *keys: str, replayed: bool = True, atomic: bool = True) -> Decision[str]:
+        name = keys[0]
+        return Decision(
+            f"answer {name}",
+            [CoordinatorRecord(key, "value" * 20) for key in keys],
+            on_outcome=lambda error: self.outcomes.append((name, error)),
+            replayed=replayed,
+            atomic=atomic,
+        )
+
+
+def test_a_decision_without_records_is_answered_at_once() -> None:
+    desk = Desk()
+    heard: list[Error] = []
+    assert desk.queue.submit(Decision("x", on_outcome=heard.append)).value() == "x"
+    assert (heard, desk.gathering) == ([Error.NONE], 0)
+
+
+def test_decisions_of_a_turn_share_a_batch_and_are_answered_when_it_is_committed() -> None:
+    desk = Desk()
+    answers = [desk.queue.submit(desk.decision("a", "b")), desk.queue.submit(desk.decision("c"))]
+    assert (desk.gathering, desk.appended_keys) == (1, [])
+    desk.queue.flush()
+    desk.queue.flush()
+    assert desk.appended_keys == [[b"a", b"b", b"c"]]
+    assert desk.replayed == []
+    assert not answers[0].done
+    desk.queue.settle(desk.in_flight[0], Error.NONE)
+    assert desk.replayed == ["a", "b", "c"]
+    assert desk.outcomes == [("a", Error.NONE), ("c", Error.NONE)]
+    assert [answer.value() for answer in answers] == ["answer a", "answer c"]
+
+
+def test_batches_are_concluded_in_the_order_of_the_log() -> None:
+    desk = Desk()
+    for key in ("a", "b"):
+        desk.queue.submit(desk.decision(key))
+        desk.queue.flush()
+    desk.queue.settle(desk.in_flight[1], Error.NONE)
+    assert desk.replayed == []
+    desk.queue.settle(desk.in_flight[0], Error.NONE)
+    assert desk.replayed == ["a", "b"]
+
+
+def test_a_refused_batch_fails_all_its_decisions_and_changes_nothing() -> None:
+    desk = Desk()
+    answers = [desk.queue.submit(desk.decision(key)) for key in ("a", "b")]
+    desk.refusal = Error.NOT_ENOUGH_REPLICAS
+    desk.queue.flush()
+    assert desk.replayed == []
+    assert [answer.error.error for answer in answers if answer.error] == [Error.NOT_ENOUGH_REPLICAS] * 2
+    assert [error for _, error in desk.outcomes] == [Error.NOT_ENOUGH_REPLICAS] * 2
+
+
+def test_records_that_the_decision_keeps_itself_are_not_replayed() -> None:
+    desk = Desk()
+    desk.queue.submit(desk.decision("a", replayed=False))
+    desk.queue.submit(desk.decision("b"))
+    desk.queue.flush()
+    desk.queue.settle(desk.in_flight[0], Error.NONE)
+    assert desk.replayed == ["b"]
+
+
+def test_a_large_decision_is_spread_over_batches_and_answered_after_the_last() -> None:
+    desk = Desk(max_batch_bytes=500)
+    answer = desk.queue.submit(desk.decision(*(f"k{number}" for number in range(10)), atomic=False))
+    desk.queue.flush()
+    assert len(desk.in_flight) > 1
+    for batch in desk.in_flight[:-1]:
+        desk.queue.settle(batch, Error.NONE)
+    assert not answer.done
+    desk.queue.settle(desk.in_flight[-1], Error.NONE)
+    assert answer.value() == "answer k0"
+    assert desk.replayed == [f"k{number}" for number in range(10)]
+
+
+def test_a_spread_decision_fails_with_its_first_error() -> None:
+    desk = Desk(max_batch_bytes=500)
+    answer = desk.queue.submit(desk.decision(*(f"k{number}" for number in range(10)), atomic=False))
+    desk.queue.flush()
+    for batch in desk.in_flight:
+        first = batch is desk.in_flight[0]
+        desk.queue.settle(batch, Error.KAFKA_STORAGE_ERROR if first else Error.NONE)
+    assert answer.error is not None
+    assert answer.error.error is Error.KAFKA_STORAGE_ERROR
+    assert len(desk.outcomes) == 1
+
+
+def test_a_full_batch_is_appended_before_the_next_begins() -> None:
+    desk = Desk(max_batch_bytes=400)
+    for key in "abcd":
+        desk.queue.submit(desk.decision(key))
+    desk.queue.flush()
+    assert [key for keys in desk.appended_keys for key in keys] == [b"a", b"b", b"c", b"d"]
+    assert len(desk.appended_keys) > 1
+
+
+def test_giving_up_answers_the_client_once_and_the_batch_still_counts() -> None:
+    desk = Desk()
+    answer = desk.queue.submit(desk.decision("a"))
+    desk.queue.flush()
+    desk.queue.give_up_waiting(desk.in_flight[0])
+    assert answer.error is not None
+    assert answer.error.error is Error.REQUEST_TIMED_OUT
+    desk.queue.settle(desk.in_flight[0], Error.NONE)
+    assert desk.replayed == ["a"]
+    assert desk.outcomes == [("a", Error.REQUEST_TIMED_OUT)]
+
+
+def test_closing_fails_what_is_under_way_and_what_comes_later() -> None:
+    desk = Desk()
+    answers = [desk.queue.submit(desk.decision("a"))]
+    desk.queue.flush()
+    answers.append(desk.queue.submit(desk.decision("b")))
+    desk.queue.close()
+    answers.append(desk.queue.submit(desk.decision("c")))
+    assert [answer.error.error for answer in answers if answer.error] == [Error.NOT_COORDINATOR] * 3
+    desk.queue.settle(desk.in_flight[0], Error.NONE)
+    desk.queue.flush()
+    assert desk.replayed == []
+    assert len(desk.appended_keys) == 1
+
+
+def test_after_writes_waits_for_what_was_submitted_before_it() -> None:
+    desk = Desk()
+    assert desk.queue.after_writes().done
+    desk.queue.submit(desk.decision("a"))
+    gathering = desk.queue.after_writes()
+    desk.queue.flush()
+    in_flight = desk.queue.after_writes()
+    assert not gathering.done
+    assert not in_flight.done
+    desk.queue.settle(desk.in_flight[0], Error.NONE)
+    assert gathering.done
+    assert in_flight.done

@@ -57,7 +57,7 @@ def api_name(made: Any) -> str:
     return str(made.__name__).removesuffix("Request").removesuffix("Response")
 
 
-def kio_class(made: Any, version: int) -> Any | None:
+def kio_class(made: Any, version: int) -> Any:
     """kio's class for this message and version, None where it has none."""
     name = made.__name__
     side = "request" if name.endswith("Request") else "response" if name.endswith("Response") else "data"

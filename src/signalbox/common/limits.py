@@ -6,6 +6,7 @@ from __future__ import annotations
 MAX_FRAME_SIZE_BYTES = 104_857_600  # socket.request.max.bytes' default: a larger frame closes its connection
 MAX_UNAUTHENTICATED_FRAME_BYTES = 524_288  # before authentication nobody needs more (sasl.server.max.receive.size)
 MAX_DECOMPRESSED_BATCH_BYTES = 268_435_456  # a batch that unpacks to more is refused as corrupt
+MAX_ARRAY_ELEMENTS = 1_000_000  # of one array in one message, over and above what the bytes left allow
 MAX_VARINT_BYTES_INT32 = 5
 MAX_VARINT_BYTES_INT64 = 10
 

@@ -179,7 +179,7 @@ class _DecoderWriter:
             with self.out.block("for _ in R(None, c):"):
                 self.out.line("t, o = U(b, o)")
                 self.out.line("s, o = U(b, o)")
-                self.out.line("K(s, 1, b, o)")
+                self.out.line("if s > len(b) - o: refuse_overrun()")
                 self.out.line("end = o + s")
                 for field in layout.tagged:
                     with self.out.block(f"if t == {field.spec.tag}:"):

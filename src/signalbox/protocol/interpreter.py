@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from signalbox.common.limits import MAX_ARRAY_ELEMENTS
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.layout import FieldLayout, StructLayout
 from signalbox.protocol.varint import read_uvarint, uvarint
@@ -83,8 +84,8 @@ def _decode_field(reader: Reader, field: FieldLayout, flexible: bool, classes: d
     count = reader.length(flexible, "int32")
     if count < 0:
         return _null(field)
-    if count > len(reader.view) - reader.offset:
-        raise DecodeError(f"{field.spec.name}: {count} elements cannot fit in what is left")
+    if count > min(len(reader.view) - reader.offset, MAX_ARRAY_ELEMENTS):
+        raise DecodeError(f"{field.spec.name}: {count} elements are more than fit or are allowed")
     return [_decode_element(reader, field, flexible, classes) for _ in range(count)]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from struct import Struct, error
 from typing import Any
 
+from signalbox.common.limits import MAX_ARRAY_ELEMENTS
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.varint import read_uvarint, uvarint
 
@@ -42,6 +43,8 @@ class ArrayReader(dict[int, Callable[[Any, int], tuple[Any, ...]]]):
         count = length - self.bias
         if count < 0:
             raise DecodeError("null where an array must be")
+        if count > MAX_ARRAY_ELEMENTS:
+            raise DecodeError(f"an array of {count} numbers: {MAX_ARRAY_ELEMENTS} are allowed")
         unpack = Struct(f">{count}{self.element}{self.rest}").unpack_from
         if len(self) < _CACHED_SHAPES:
             self[length] = unpack
@@ -125,6 +128,8 @@ def check_count(count: int, least_size: int, buffer: Any, offset: int) -> None:
     """Refuse an array that cannot fit, before anything is allocated for it."""
     if count * least_size > len(buffer) - offset:
         raise DecodeError(f"{count} elements claimed, {len(buffer) - offset} bytes are left")
+    if count > MAX_ARRAY_ELEMENTS:
+        raise DecodeError(f"an array of {count} elements: {MAX_ARRAY_ELEMENTS} are allowed")
 
 
 def refuse_null() -> None:

@@ -13,12 +13,11 @@ from typing import Any
 
 import cramjam
 
+from signalbox.common.limits import MAX_DECOMPRESSED_BATCH_BYTES
 from signalbox.protocol.error_table import Error, KafkaError
 
 NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 CODES = {name: code for code, name in enumerate(NAMES)}
-
-DECOMPRESSED_LIMIT_BYTES = 128 * 1024 * 1024
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"
@@ -39,7 +38,7 @@ def compress(name: str, payload: bytes) -> bytes:
     return _COMPRESSORS[name](payload)
 
 
-def decompress(name: str, payload: bytes | memoryview, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> bytes:
+def decompress(name: str, payload: bytes | memoryview, limit_bytes: int = MAX_DECOMPRESSED_BATCH_BYTES) -> bytes:
     """What was compressed. Raises KafkaError CORRUPT_MESSAGE when it is damaged or larger than the limit."""
     if name == "none":
         return bytes(payload)

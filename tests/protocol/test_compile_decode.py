@@ -1,0 +1,180 @@
+"""The compiled decoder reads what the interpreter reads, on good bytes and on bad ones, and never more."""
+
+from __future__ import annotations
+
+import struct
+import tracemalloc
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.compile_decode import COPY_LIMIT_BYTES, compile_decoder
+from signalbox.protocol.interpreter import Reader, decode_struct
+from signalbox.protocol.layout import layout_of
+from signalbox.protocol.messages.api_versions import ApiVersionsResponse
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
+from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from signalbox.protocol.messages.produce import ProduceRequest
+from tests.protocol.arbitrary import ALL_VERSIONS, messages, version_id
+
+
+def interpreted(made: Any, version: int, frame: bytes) -> Any:
+    """What the plain codec says: the message, or None where it refuses."""
+    try:
+        reader = Reader(frame, 0)
+        message = decode_struct(reader, layout_of(made.schema, version), made.codec.classes)
+    except DecodeError:
+        return None
+    return message if reader.offset == len(frame) else None
+
+
+def compiled(made: Any, version: int, frame: bytes | memoryview) -> Any:
+    try:
+        return made.decode(frame, version)
+    except DecodeError:
+        return None
+
+
+def damaged(draw: Any, frame: bytes) -> bytes:
+    """The frame cut short, with a byte changed, with a run overwritten, or with something behind it."""
+    place = draw(st.integers(0, max(len(frame) - 1, 0)))
+    byte = draw(st.sampled_from((b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff")))
+    return draw(
+        st.sampled_from(
+            (
+                frame[:place],
+                frame[:place] + byte + frame[place + 1 :],
+                frame[:place] + byte * 5 + frame[place + 5 :],
+                frame[:place] + frame[place + 1 :],
+                frame + byte,
+            )
+        )
+    )
+
+
+@pytest.mark.parametrize("case", ALL_VERSIONS, ids=version_id)
+def test_reads_what_the_interpreter_reads_and_refuses_what_it_refuses(case: tuple[Any, int]) -> None:
+    made, version = case
+
+    @settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(message=messages(made, version), data=st.data())
+    def agree(message: Any, data: Any) -> None:
+        frame = message.encode(version)
+        assert made.decode(frame, version) == message
+        assert made.decode(memoryview(bytearray(b"before" + frame)), version, 6) == message
+        assert interpreted(made, version, frame) == message
+        for _ in range(4):
+            hurt = damaged(data.draw, frame)
+            assert compiled(made, version, hurt) == interpreted(made, version, hurt)
+
+    agree()
+
+
+@settings(max_examples=300, deadline=None, database=None)
+@given(case=st.sampled_from(ALL_VERSIONS), garbage=st.binary(max_size=200))
+def test_garbage_raises_decode_error_or_nothing(case: tuple[Any, int], garbage: bytes) -> None:
+    made, version = case
+    assert compiled(made, version, garbage) == interpreted(made, version, garbage)
+
+
+def produce_request(records: bytes) -> ProduceRequest:
+    partition = ProduceRequest.PartitionProduceData(index=0, records=records)
+    return ProduceRequest(topic_data=[ProduceRequest.TopicProduceData(name="t", partition_data=[partition])])
+
+
+@pytest.mark.parametrize("size", [100, COPY_LIMIT_BYTES * 2])
+@pytest.mark.parametrize("version", [3, 9])
+def test_records_are_slices_of_the_buffer_that_was_given(size: int, version: int) -> None:
+    frame = bytearray(produce_request(bytes(size)).encode(version))
+    request = ProduceRequest.decode(memoryview(frame), version)
+    records = request.topic_data[0].partition_data[0].records
+    assert isinstance(records, memoryview)
+    assert records.obj is frame
+    records[0] = 9
+    assert frame.count(9) >= 1
+
+
+def test_large_frames_read_the_same_from_bytes_and_from_a_view() -> None:
+    topic = FetchResponse.FetchableTopicResponse(
+        topic="événement",
+        partitions=[
+            FetchResponse.PartitionData(
+                partition_index=index,
+                records=bytes(20000),
+                aborted_transactions=[FetchResponse.AbortedTransaction(producer_id=1, first_offset=2)],
+                current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=3, leader_epoch=4),
+            )
+            for index in range(2)
+        ],
+        unknown_tags={9: b"kept"},
+    )
+    message = FetchResponse(responses=[topic])
+    frame = message.encode(12)
+    assert FetchResponse.decode(frame, 12) == FetchResponse.decode(memoryview(frame), 12) == message
+
+
+def test_many_elements_of_fixed_fields_with_and_without_tags() -> None:
+    """iter_unpack reads them; an element with tagged fields sends the whole array down the general path."""
+    keys = [ApiVersionsResponse.ApiVersion(api_key=key, min_version=0, max_version=4) for key in range(50)]
+    plain = ApiVersionsResponse(api_keys=keys)
+    assert ApiVersionsResponse.decode(plain.encode(3), 3) == plain
+    keys[30].unknown_tags = {5: b"five"}
+    tagged = ApiVersionsResponse(api_keys=keys)
+    read = ApiVersionsResponse.decode(tagged.encode(3), 3)
+    assert read == tagged
+    assert read.api_keys[30].unknown_tags == {5: b"five"}
+
+
+def test_elements_cut_off_by_the_end_of_the_buffer_are_refused() -> None:
+    keys = [ApiVersionsResponse.ApiVersion(api_key=key) for key in range(8)]
+    frame = ApiVersionsResponse(api_keys=keys).encode(3)
+    for size in range(len(frame)):
+        with pytest.raises(DecodeError):
+            ApiVersionsResponse.decode(frame[:size], 3)
+
+
+@pytest.mark.parametrize("count", [100_000, 1 << 24, (1 << 31) - 1])
+def test_a_count_beyond_the_buffer_allocates_nothing(count: int) -> None:
+    varint = b""
+    rest = count + 1
+    while rest > 127:
+        varint += bytes([rest & 127 | 128])
+        rest >>= 7
+    varint += bytes([rest])
+    frames = [
+        (MetadataRequest, 4, struct.pack(">i", count) + bytes(50)),
+        (MetadataRequest, 9, varint + bytes(50)),
+        (CreateTopicsRequest, 7, varint + bytes(50)),
+        (FindCoordinatorRequest, 4, b"\0" + varint + bytes(50)),
+    ]
+    for made, version, frame in frames:
+        with pytest.raises(DecodeError):
+            made.decode(frame, version)
+        tracemalloc.start()
+        with pytest.raises(DecodeError):
+            made.decode(frame, version)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 100_000
+
+
+def test_int_arrays_are_bounded_by_the_buffer_and_by_the_cap() -> None:
+    head = bytes(4) + b"\1\0" + bytes(4) + b"\2" + bytes(2) + b"\1" + bytes(17) + b"\2" + bytes(14)
+    with pytest.raises(DecodeError):
+        MetadataResponse.decode(head + b"\xff\xff\xff\xff\x07" + bytes(64), 12)
+    with pytest.raises(DecodeError, match="1000000 are allowed"):
+        MetadataResponse.decode(head + b"\xc2\x84\x3d" + bytes(5_000_000), 12)
+
+
+def test_a_decoder_stands_alone() -> None:
+    """compile_decoder needs a layout and classes only, and reports where the message ends."""
+    layout = layout_of(FetchRequest.schema, 12)
+    decode = compile_decoder(layout, FetchRequest.codec.classes)
+    frame = FetchRequest(rack_id="r1").encode(12)
+    message, end = decode(frame + b"rest", 0)
+    assert (message.rack_id, end) == ("r1", len(frame))

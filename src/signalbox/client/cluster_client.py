@@ -3,6 +3,9 @@
 `request` is one attempt at one node. `request_any` asks the least loaded node and, within its deadline, others: no
 controller lookup anywhere (F13), brokers forward. A refused route (129) never reaches the caller as an error by itself;
 it costs time, and the deadline speaks when that runs out.
+
+Where a message says `Any` it is a protocol message, or a function from the connection to one, for the few requests
+whose shape depends on the version (`connection.version_for`).
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ from signalbox.client.node import Node, Purpose
 from signalbox.client.route_report import RouteReport, report_routes
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
+
+_GRACE_SECONDS = 0.05  # lets the connection's own deadline speak first when both are the same
 
 
 class ClusterClient:
@@ -78,7 +83,13 @@ class ClusterClient:
         return asyncio.get_running_loop().time() + after / 1000
 
     async def request(
-        self, node_id: int, message: Any, *, purpose: Purpose = Purpose.REQUESTS, timeout_ms: float | None = None
+        self,
+        node_id: int,
+        message: Any,
+        *,
+        purpose: Purpose = Purpose.REQUESTS,
+        timeout_ms: float | None = None,
+        max_version: int | None = None,
     ) -> Any:
         """One attempt at one node. ClientFailure when it did not come to an answer; `retriable` says the rest."""
         keeper = self.keeper
@@ -87,16 +98,31 @@ class ClusterClient:
             raise NoUsableNode(f"node {node_id} is not known")
         if keeper.quarantine.holds((node.node_id, node.address)):
             raise NoUsableNode(f"node {node_id} is set aside: {node.address} leads to somebody else")
-        return await self._ask(node, message, purpose, timeout_ms)
+        return await self._ask(node, message, purpose, timeout_ms, max_version)
 
-    async def _ask(self, node: Node, message: Any, purpose: Purpose, timeout_ms: float | None) -> Any:
+    async def _ask(
+        self,
+        node: Node,
+        message: Any,
+        purpose: Purpose,
+        timeout_ms: float | None,
+        max_version: int | None = None,
+    ) -> Any:
         keeper = self.keeper
         generation = keeper.machine.generation
+        timeout_ms = self.settings.request_timeout_ms if timeout_ms is None else max(1.0, timeout_ms)
         try:
-            connection = await keeper.pool.get(node, purpose)
-            if connection.verified:
-                keeper.note_verified(node)
-            return await connection.request(message, timeout_ms=timeout_ms)
+            # The caller's time may be shorter than the request's: then the caller goes, the connection stays.
+            async with asyncio.timeout(timeout_ms / 1000 + _GRACE_SECONDS):
+                connection = await keeper.pool.get(node, purpose)
+                if connection.verified:
+                    keeper.note_verified(node)
+                built = message(connection) if callable(message) else message
+                return await connection.request(built, max_version=max_version)
+        except TimeoutError:
+            raise DeadlinePassed(
+                f"node {node.node_id} at {node.address} did not answer in {timeout_ms:.0f} ms"
+            ) from None
         except Misrouted as failure:
             keeper.last_failure = failure
             keeper.note_misroute(node, generation)
@@ -114,9 +140,7 @@ class ClusterClient:
             node = await self.some_node(deadline, tried, last)
             left_ms = (deadline - asyncio.get_running_loop().time()) * 1000
             try:
-                return await self._ask(
-                    node, message, Purpose.REQUESTS, max(1, min(left_ms, self.settings.request_timeout_ms))
-                )
+                return await self._ask(node, message, Purpose.REQUESTS, left_ms)
             except ClientFailure as failure:
                 if not failure.retriable:
                     raise

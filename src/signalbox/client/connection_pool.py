@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from signalbox.client.connection import ClientConnection, connect
 from signalbox.client.connection_settings import ConnectionSettings
-from signalbox.client.failures import ChannelClosed, ClientFailure, ConnectFailed
+from signalbox.client.failures import ClientFailure, ConnectFailed
 from signalbox.client.node import ConnectionKey, Identity, Node, Purpose
 
 IdentityOf = Callable[[int], Identity | None]
@@ -60,7 +60,7 @@ class ConnectionPool:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             if task.cancelled():
-                raise ChannelClosed(f"the connection to node {node.node_id} was dropped while it was made") from None
+                raise ConnectFailed(node.address, "tcp", "given up while it was made") from None
             raise
 
     async def _connect(self, node: Node, key: ConnectionKey) -> ClientConnection:

@@ -1,0 +1,29 @@
+"""The admin client: topics, configs, groups, offsets, the cluster. Any node is asked (KIP-590, F13)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster_admin import ClusterAdmin
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.config_admin import ConfigAdmin
+from signalbox.client.group_admin import GroupAdmin
+from signalbox.client.offset_admin import OffsetAdmin
+from signalbox.client.topic_admin import TopicAdmin
+
+
+class AdminClient(TopicAdmin, ConfigAdmin, GroupAdmin, OffsetAdmin, ClusterAdmin):
+    """`async with AdminClient.of("host:9092") as admin:`; over a client of one's own: `AdminClient(client)`."""
+
+    @classmethod
+    def of(cls, bootstrap_servers: str, **fields: Any) -> AdminClient:
+        """With defaults; `fields` are those of ClientSettings."""
+        return cls(ClusterClient(ClientSettings.of(bootstrap_servers, **fields)))
+
+    async def __aenter__(self) -> AdminClient:
+        self.client.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.client.close()

@@ -1,0 +1,118 @@
+"""What all admin calls share: a request of several entries, retried entry by entry until the deadline.
+
+Any node is asked (F13). An entry is tried again when its error says that waiting helps; the others keep their outcome.
+After a lost connection a change may have been made already, as in Kafka: a repeated creation then says "exists".
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.failures import ClientFailure, DeadlinePassed
+from signalbox.protocol.error_table import Error, KafkaError
+
+Entry = TypeVar("Entry")
+
+RETRIED = frozenset(
+    {
+        Error.NOT_CONTROLLER,
+        Error.LEADER_NOT_AVAILABLE,
+        Error.NOT_LEADER_OR_FOLLOWER,
+        Error.COORDINATOR_LOAD_IN_PROGRESS,
+        Error.COORDINATOR_NOT_AVAILABLE,
+        Error.NOT_COORDINATOR,
+        Error.THROTTLING_QUOTA_EXCEEDED,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How one entry of a request ended."""
+
+    name: str
+    error: Error = Error.NONE
+    message: str | None = None
+
+    def raise_for_error(self) -> None:
+        """KafkaError when the broker refused the entry."""
+        if self.error != Error.NONE:
+            raise KafkaError(self.error, f"{self.name}: {self.message or self.error.message}")
+
+
+def outcome_of(name: str, error_code: int, message: str | None) -> Outcome:
+    return Outcome(name=name, error=Error.of(error_code), message=message)
+
+
+class AdminCall:
+    """Base of the admin rooms: the client, and the retry loop."""
+
+    def __init__(self, client: ClusterClient) -> None:
+        self.client = client
+
+    async def _ask(self, message: Any, timeout_ms: float | None) -> Any:
+        """The answer of any node; KafkaError when it has a top-level error, retried while waiting helps."""
+        deadline = self.client.deadline(timeout_ms)
+        return await self._retry(lambda: self.client.request_any(message, timeout_ms=left_ms(deadline)), deadline)
+
+    async def _retry(self, attempt: Callable[[], Awaitable[Any]], deadline: float) -> Any:
+        tries = 0
+        while True:
+            answer = await attempt()
+            error = Error.of(getattr(answer, "error_code", Error.NONE))
+            if error == Error.NONE:
+                return answer
+            tries += 1
+            if error not in RETRIED or left_ms(deadline) <= 0:
+                raise KafkaError(error, getattr(answer, "error_message", None))
+            await self.client.pause(tries, deadline)
+
+    async def _each(
+        self,
+        entries: Sequence[Entry],
+        attempt: Callable[[list[Entry], float], Awaitable[Iterable[Outcome]]],
+        name_of: Callable[[Entry], str],
+        timeout_ms: float | None,
+    ) -> dict[str, Outcome]:
+        """Outcomes by name. `attempt(entries, timeout_ms)` is repeated for those whose error asks for it."""
+        deadline = self.client.deadline(timeout_ms)
+        outcomes: dict[str, Outcome] = {}
+        left = list(entries)
+        tries = 0
+        while left:
+            try:
+                answered = await attempt(left, left_ms(deadline))
+            except DeadlinePassed:
+                if not outcomes:
+                    raise
+                return outcomes
+            for outcome in answered:
+                outcomes[outcome.name] = outcome
+            left = [entry for entry in left if self._again(outcomes.get(name_of(entry)))]
+            tries += 1
+            if left and left_ms(deadline) <= 0:
+                break
+            await self.client.pause(tries if left else 0, deadline)
+        return outcomes
+
+    @staticmethod
+    def _again(outcome: Outcome | None) -> bool:
+        return outcome is not None and outcome.error in RETRIED
+
+
+def left_ms(deadline: float) -> float:
+    """Milliseconds until `deadline` (loop time), never negative."""
+    return max(0.0, (deadline - asyncio.get_running_loop().time()) * 1000)
+
+
+def only(outcomes: dict[str, Outcome], name: str) -> Outcome:
+    """The outcome of the one entry that was asked about."""
+    outcome = outcomes.get(name)
+    if outcome is None:
+        raise ClientFailure(f"the broker did not answer for {name}")
+    outcome.raise_for_error()
+    return outcome

@@ -1,0 +1,33 @@
+"""The cluster as a whole: DescribeCluster, and Metadata where a broker does not have it yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from signalbox.client.admin_call import AdminCall
+from signalbox.client.failures import VersionUnsupported
+from signalbox.client.node import Address, Node
+from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
+from signalbox.protocol.messages.metadata import MetadataRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterDescription:
+    """`controller_id` is whom the cluster names: a random broker once it forwards (F12)."""
+
+    cluster_id: str | None
+    controller_id: int
+    nodes: list[Node]
+
+
+class ClusterAdmin(AdminCall):
+    async def describe_cluster(self, *, timeout_ms: float | None = None) -> ClusterDescription:
+        """Cluster id, controller and nodes, as one broker tells them on the listener this client uses."""
+        try:
+            answer = await self._ask(DescribeClusterRequest(), timeout_ms)
+        except VersionUnsupported:
+            old = await self._ask(MetadataRequest(topics=[]), timeout_ms)
+            nodes = [Node(row.node_id, Address(row.host, row.port), row.rack) for row in old.brokers]
+            return ClusterDescription(old.cluster_id, old.controller_id, nodes)
+        nodes = [Node(row.broker_id, Address(row.host, row.port), row.rack) for row in answer.brokers]
+        return ClusterDescription(answer.cluster_id, answer.controller_id, nodes)

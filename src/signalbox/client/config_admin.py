@@ -1,0 +1,145 @@
+"""Configs of topics and brokers: DescribeConfigs and IncrementalAlterConfigs (KIP-339).
+
+Changes may be sent to any node (F13). A single broker's configs are known to that broker alone, so describing them asks
+the node itself; its answer also proves who it is, on brokers of any version (`routes.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+from signalbox.client.admin_call import AdminCall, Outcome, left_ms, only, outcome_of
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
+from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+
+
+class ResourceType(IntEnum):
+    """Config resources by their number on the wire."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class ConfigResource(NamedTuple):
+    """`name` is a topic, a broker id, or "" for the defaults of all brokers."""
+
+    type: ResourceType
+    name: str
+
+
+class ConfigOp(IntEnum):
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class ConfigChange(NamedTuple):
+    name: str
+    value: str | None
+    op: ConfigOp = ConfigOp.SET
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEntry:
+    """One config as DescribeConfigs shows it; `source` and `type` are the wire's numbers."""
+
+    name: str
+    value: str | None
+    read_only: bool
+    source: int
+    sensitive: bool
+    type: int
+    documentation: str | None
+
+    @property
+    def is_default(self) -> bool:
+        return self.source == 5
+
+
+class ConfigAdmin(AdminCall):
+    async def describe_configs(
+        self, resource: ConfigResource, keys: Sequence[str] | None = None, *, timeout_ms: float | None = None
+    ) -> dict[str, ConfigEntry]:
+        """Configs by name, all when no keys are given; KafkaError when the resource is refused."""
+        request = DescribeConfigsRequest(
+            resources=[
+                DescribeConfigsRequest.DescribeConfigsResource(
+                    resource_type=resource.type,
+                    resource_name=resource.name,
+                    configuration_keys=None if keys is None else list(keys),
+                )
+            ],
+            include_documentation=False,
+        )
+        deadline = self.client.deadline(timeout_ms)
+        if resource.type == ResourceType.BROKER and resource.name.isdigit():
+            node_id = int(resource.name)
+            while node_id not in self.client.view.nodes:
+                await self.client.some_node(deadline, set())
+                if node_id not in self.client.view.nodes:
+                    raise KafkaError(Error.BROKER_NOT_AVAILABLE, f"broker {node_id} is not among the known nodes")
+            answer = await self.client.request(node_id, request, timeout_ms=left_ms(deadline))
+        else:
+            answer = await self.client.request_any(request, timeout_ms=left_ms(deadline))
+        (row,) = answer.results
+        outcome_of(resource.name, row.error_code, row.error_message).raise_for_error()
+        return {
+            entry.name: ConfigEntry(
+                entry.name,
+                entry.value,
+                entry.read_only,
+                entry.config_source,
+                entry.is_sensitive,
+                entry.config_type,
+                entry.documentation,
+            )
+            for entry in row.configs
+        }
+
+    async def alter_configs(
+        self,
+        changes: Mapping[ConfigResource, Sequence[ConfigChange]],
+        *,
+        validate_only: bool = False,
+        timeout_ms: float | None = None,
+    ) -> dict[str, Outcome]:
+        """Apply changes, all of a resource or none; outcomes by resource name."""
+        made = IncrementalAlterConfigsRequest
+
+        async def attempt(left: list[ConfigResource], left_ms: float) -> list[Outcome]:
+            rows = [
+                made.AlterConfigsResource(
+                    resource_type=resource.type,
+                    resource_name=resource.name,
+                    configs=[
+                        made.AlterableConfig(name=change.name, config_operation=change.op, value=change.value)
+                        for change in changes[resource]
+                    ],
+                )
+                for resource in left
+            ]
+            answer = await self.client.request_any(
+                made(resources=rows, validate_only=validate_only), timeout_ms=left_ms
+            )
+            return [outcome_of(row.resource_name, row.error_code, row.error_message) for row in answer.responses]
+
+        return await self._each(list(changes), attempt, lambda resource: resource.name, timeout_ms)
+
+    async def set_topic_configs(
+        self, topic: str, configs: Mapping[str, str | None], *, timeout_ms: float | None = None
+    ) -> None:
+        """Set configs of a topic; None goes back to the default. KafkaError when it was refused."""
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        changes = [
+            ConfigChange(name, value, ConfigOp.DELETE if value is None else ConfigOp.SET)
+            for name, value in configs.items()
+        ]
+        only(await self.alter_configs({resource: changes}, timeout_ms=timeout_ms), topic)

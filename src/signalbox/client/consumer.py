@@ -1,0 +1,190 @@
+"""A simple partition reader: assign, seek, poll. No groups: real clients exist for those.
+
+One fetch per leader is under way while records are handed out, so several leaders are read side by side. A position
+moves only when records leave through `poll`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.failures import ClientFailure
+from signalbox.client.fetch_exchange import fetch_request, rows_by_partition
+from signalbox.client.node import Purpose
+from signalbox.client.offset_admin import EARLIEST, LATEST, OffsetAdmin
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.records.batch_header import check_crc, iter_batch_headers
+from signalbox.protocol.records.record_batch import records_of
+
+
+class ConsumedRecord(NamedTuple):
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerSettings:
+    """Fields are Kafka's consumer keys. `auto_offset_reset`: earliest, latest, or none (an error)."""
+
+    fetch_max_wait_ms: int = 500
+    fetch_min_bytes: int = 1
+    fetch_max_bytes: int = 52_428_800
+    max_partition_fetch_bytes: int = 1_048_576
+    auto_offset_reset: str = "earliest"
+    check_crcs: bool = True
+
+
+_RESET_TO = {"earliest": EARLIEST, "latest": LATEST}
+
+
+class Consumer:
+    """`client` must be started, and is not closed here. `await close()` ends the fetches under way."""
+
+    def __init__(self, client: ClusterClient, settings: ConsumerSettings | None = None) -> None:
+        self._client = client
+        self._settings = settings or ConsumerSettings()
+        self._positions: dict[TopicPartition, int] = {}
+        self._buffered: deque[ConsumedRecord] = deque()
+        self._fetching: dict[TopicPartition, int] = {}
+        self._fetches: dict[asyncio.Task[None], int] = {}
+        self._failure: Exception | None = None
+
+    async def assign(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Read these partitions from offsets, or from EARLIEST or LATEST; replaces what was assigned."""
+        await self.close()
+        self._positions = {}
+        for partition, offset in positions.items():
+            self._positions[partition] = await self._offset_at(partition, offset)
+
+    async def _offset_at(self, partition: TopicPartition, offset: int) -> int:
+        if offset >= 0:
+            return offset
+        return (await OffsetAdmin(self._client).list_offsets([partition], offset))[partition]
+
+    async def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Read on from `offset` (or EARLIEST, LATEST); records already fetched of the partition are dropped."""
+        self._positions[partition] = await self._offset_at(partition, offset)
+        place = (partition.topic, partition.partition)
+        self._buffered = deque(row for row in self._buffered if (row.topic, row.partition) != place)
+        self._fetching.pop(partition, None)
+
+    def position(self, partition: TopicPartition) -> int:
+        """The offset of the next record that `poll` will give."""
+        for row in self._buffered:
+            if (row.topic, row.partition) == partition:
+                return row.offset
+        return self._positions[partition]
+
+    async def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
+        """The next records, at most `max_records`; empty when none came in time.
+
+        KafkaError: CORRUPT_MESSAGE, OFFSET_OUT_OF_RANGE with `auto_offset_reset` none, authorisation.
+        """
+        deadline = self._client.deadline(timeout_ms)
+        loop = asyncio.get_running_loop()
+        while not self._buffered and loop.time() < deadline:
+            self._fetch_what_is_idle()
+            if self._fetches:
+                left = max(0.0, deadline - loop.time())
+                await asyncio.wait(self._fetches, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            else:
+                await self._client.pause(1, deadline)
+            if self._failure is not None:
+                failure, self._failure = self._failure, None
+                raise failure
+        taken = [self._buffered.popleft() for _ in range(min(max_records, len(self._buffered)))]
+        self._fetch_what_is_idle()
+        return taken
+
+    async def close(self) -> None:
+        for task in tuple(self._fetches):
+            task.cancel()
+        await asyncio.gather(*self._fetches, return_exceptions=True)
+        self._fetching.clear()
+        self._buffered.clear()
+
+    def _fetch_what_is_idle(self) -> None:
+        """Start a fetch at each leader that has partitions to read and none under way."""
+        keeper = self._client.keeper
+        buffered = {TopicPartition(row.topic, row.partition) for row in self._buffered}
+        by_leader: dict[int, dict[TopicPartition, int]] = {}
+        for partition, offset in self._positions.items():
+            if partition in buffered or partition in self._fetching:
+                continue
+            leader_id = keeper.view.leader_of(partition)
+            if leader_id is None or not keeper.is_usable(keeper.view.nodes[leader_id]):
+                keeper.refresh_soon([partition.topic])
+            elif leader_id not in self._fetches.values():
+                by_leader.setdefault(leader_id, {})[partition] = offset
+        for leader_id, wanted in by_leader.items():
+            self._fetching.update(wanted)
+            task = asyncio.get_running_loop().create_task(self._fetch(leader_id, wanted))
+            self._fetches[task] = leader_id
+            task.add_done_callback(lambda done: self._fetches.pop(done, None))
+
+    async def _fetch(self, leader_id: int, wanted: dict[TopicPartition, int]) -> None:
+        try:
+            request = fetch_request(wanted, self._client.view, self._settings)
+            answer = await self._client.request(leader_id, request, purpose=Purpose.FETCH)
+            rows = rows_by_partition(answer, self._client.view)
+            for partition, offset in wanted.items():
+                if self._fetching.get(partition) == offset:
+                    await self._take(partition, offset, rows.get(partition))
+        except KafkaError as error:
+            self._failure = error
+        except ClientFailure as failure:
+            self._client.keeper.refresh_soon()
+            if not failure.retriable:
+                self._failure = failure
+            else:
+                await asyncio.sleep(self._client.settings.retry_backoff_ms / 1000)
+        finally:
+            for partition, offset in wanted.items():
+                if self._fetching.get(partition) == offset:
+                    del self._fetching[partition]
+
+    async def _take(self, partition: TopicPartition, offset: int, row: object | None) -> None:
+        """Put what came for a partition into the buffer, or deal with its error."""
+        error = Error.of(row.error_code) if row is not None else Error.UNKNOWN_TOPIC_OR_PARTITION  # type: ignore[attr-defined]
+        if error == Error.NONE:
+            self._buffer(partition, offset, row.records or b"")  # type: ignore[union-attr]
+        elif error == Error.OFFSET_OUT_OF_RANGE and self._settings.auto_offset_reset in _RESET_TO:
+            reset = _RESET_TO[self._settings.auto_offset_reset]
+            self._positions[partition] = await self._offset_at(partition, reset)
+        elif error.retriable:
+            self._client.keeper.refresh_soon([partition.topic])
+            await asyncio.sleep(self._client.settings.retry_backoff_ms / 1000)
+        else:
+            raise KafkaError(error, f"{partition} at offset {offset}")
+
+    def _buffer(self, partition: TopicPartition, offset: int, records: bytes | memoryview) -> None:
+        view = memoryview(records)
+        for header in iter_batch_headers(view, allow_partial_tail=True):
+            if self._settings.check_crcs and not check_crc(view, header):
+                raise KafkaError(Error.CORRUPT_MESSAGE, f"{partition}: the batch at {header.base_offset} is damaged")
+            if not header.is_control:
+                for record in records_of(view, header):
+                    if record.offset >= offset:
+                        self._buffered.append(
+                            ConsumedRecord(
+                                partition.topic,
+                                partition.partition,
+                                record.offset,
+                                record.timestamp,
+                                record.key,
+                                record.value,
+                                tuple(record.headers),
+                            )
+                        )
+            self._positions[partition] = max(self._positions[partition], header.next_offset)

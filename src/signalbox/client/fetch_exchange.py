@@ -1,0 +1,52 @@
+"""Positions to a Fetch request without a session, and its answer back to partitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from signalbox.client.metadata_view import MetadataView
+from signalbox.common.ids import ZERO_UUID, TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.fetch import FetchRequest
+
+if TYPE_CHECKING:
+    from signalbox.client.consumer import ConsumerSettings
+
+
+def fetch_request(wanted: dict[TopicPartition, int], view: MetadataView, settings: ConsumerSettings) -> FetchRequest:
+    """Topics by name and by id, for whichever the version carries."""
+    topics: dict[str, list[FetchRequest.FetchPartition]] = {}
+    for partition, offset in wanted.items():
+        row = FetchRequest.FetchPartition(
+            partition=partition.partition,
+            fetch_offset=offset,
+            partition_max_bytes=settings.max_partition_fetch_bytes,
+        )
+        topics.setdefault(partition.topic, []).append(row)
+    return FetchRequest(
+        max_wait_ms=settings.fetch_max_wait_ms,
+        min_bytes=settings.fetch_min_bytes,
+        max_bytes=settings.fetch_max_bytes,
+        topics=[
+            FetchRequest.FetchTopic(
+                topic=name,
+                topic_id=view.topics[name].topic_id if name in view.topics else ZERO_UUID,
+                partitions=rows,
+            )
+            for name, rows in topics.items()
+        ],
+    )
+
+
+def rows_by_partition(answer: Any, view: MetadataView) -> dict[TopicPartition, Any]:
+    """The rows of a FetchResponse; KafkaError when it has a top-level error that waiting does not heal."""
+    error = Error.of(answer.error_code)
+    if error != Error.NONE and not error.retriable:
+        raise KafkaError(error)
+    rows = {}
+    for topic in answer.responses:
+        name = topic.topic or view.name_of(topic.topic_id)
+        if name is not None:
+            for row in topic.partitions:
+                rows[TopicPartition(name, row.partition_index)] = row
+    return rows

@@ -1,0 +1,204 @@
+"""Consumer groups: ListGroups on every broker, the rest at the group's coordinator, offsets included."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from signalbox.client.admin_call import RETRIED, AdminCall, Outcome, left_ms, outcome_of
+from signalbox.client.connection import ClientConnection
+from signalbox.client.coordinator_lookup import find_coordinator
+from signalbox.client.failures import ClientFailure
+from signalbox.client.node import Purpose
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.delete_groups import DeleteGroupsRequest
+from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest
+from signalbox.protocol.messages.list_groups import ListGroupsRequest
+from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
+from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class GroupListing:
+    group_id: str
+    protocol_type: str
+    state: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    metadata: bytes
+    assignment: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDescription:
+    group_id: str
+    state: str
+    protocol_type: str
+    protocol: str
+    coordinator_id: int
+    members: list[GroupMember]
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    offset: int
+    leader_epoch: int
+    metadata: str | None
+
+
+class GroupAdmin(AdminCall):
+    async def list_groups(self, *, timeout_ms: float | None = None) -> list[GroupListing]:
+        """All groups of all brokers, by id. KafkaError when one broker refuses, ClientFailure when one is away."""
+        deadline = self.client.deadline(timeout_ms)
+        await self.client.some_node(deadline, set())
+        answers = await asyncio.gather(
+            *(
+                self._retry(
+                    lambda node_id=node_id: self.client.request(  # type: ignore[misc]
+                        node_id, ListGroupsRequest(), timeout_ms=left_ms(deadline)
+                    ),
+                    deadline,
+                )
+                for node_id in self.client.view.nodes
+            )
+        )
+        found = {
+            row.group_id: GroupListing(row.group_id, row.protocol_type, row.group_state, row.group_type)
+            for answer in answers
+            for row in answer.groups
+        }
+        return [found[group_id] for group_id in sorted(found)]
+
+    async def describe_group(self, group_id: str, *, timeout_ms: float | None = None) -> GroupDescription:
+        """State and members of a group; KafkaError when the coordinator refuses."""
+
+        async def attempt(node_id: int, left: float) -> tuple[int, GroupDescription]:
+            answer = await self._coordinator_asked(node_id, DescribeGroupsRequest(groups=[group_id]), left)
+            (row,) = answer.groups
+            members = [
+                GroupMember(
+                    member.member_id,
+                    member.group_instance_id,
+                    member.client_id,
+                    member.client_host,
+                    bytes(member.member_metadata),
+                    bytes(member.member_assignment),
+                )
+                for member in row.members
+            ]
+            described = GroupDescription(
+                group_id, row.group_state, row.protocol_type, row.protocol_data, node_id, members
+            )
+            return row.error_code, described
+
+        described: GroupDescription = await self._at_coordinator(group_id, attempt, timeout_ms)
+        return described
+
+    async def delete_groups(self, group_ids: Sequence[str], *, timeout_ms: float | None = None) -> dict[str, Outcome]:
+        """Delete empty groups; an outcome per group."""
+        outcomes = {}
+        for group_id in group_ids:
+
+            async def attempt(node_id: int, left: float, group_id: str = group_id) -> tuple[int, Outcome]:
+                answer = await self._coordinator_asked(node_id, DeleteGroupsRequest(groups_names=[group_id]), left)
+                (row,) = answer.results
+                return row.error_code, outcome_of(group_id, row.error_code, None)
+
+            try:
+                outcomes[group_id] = await self._at_coordinator(group_id, attempt, timeout_ms)
+            except KafkaError as refusal:
+                outcomes[group_id] = Outcome(name=group_id, error=refusal.error, message=refusal.message)
+        return outcomes
+
+    async def committed_offsets(
+        self, group_id: str, *, timeout_ms: float | None = None
+    ) -> dict[TopicPartition, CommittedOffset]:
+        """Every offset that a group has committed."""
+
+        def build(connection: ClientConnection) -> Any:
+            request = OffsetFetchRequest()
+            if connection.version_for(request, max_version=9) < 8:
+                return OffsetFetchRequest(group_id=group_id, topics=None)
+            group = OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group_id, topics=None)
+            return OffsetFetchRequest(groups=[group])
+
+        async def attempt(node_id: int, left: float) -> tuple[int, dict[TopicPartition, CommittedOffset]]:
+            answer = await self._coordinator_asked(node_id, build, left, max_version=9)
+            row = answer.groups[0] if answer.groups else answer
+            offsets = {
+                TopicPartition(topic.name, partition.partition_index): CommittedOffset(
+                    partition.committed_offset, partition.committed_leader_epoch, partition.metadata
+                )
+                for topic in row.topics
+                for partition in topic.partitions
+                if partition.error_code == Error.NONE and partition.committed_offset >= 0
+            }
+            return row.error_code, offsets
+
+        found: dict[TopicPartition, CommittedOffset] = await self._at_coordinator(group_id, attempt, timeout_ms)
+        return found
+
+    async def alter_committed_offsets(
+        self, group_id: str, offsets: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
+    ) -> None:
+        """Commit offsets on behalf of a group without members; KafkaError names the first refused partition."""
+        made = OffsetCommitRequest
+        topics: dict[str, list[Any]] = {}
+        for partition, offset in offsets.items():
+            row = made.OffsetCommitRequestPartition(
+                partition_index=partition.partition, committed_offset=offset, committed_metadata=""
+            )
+            topics.setdefault(partition.topic, []).append(row)
+        request = made(
+            group_id=group_id,
+            topics=[made.OffsetCommitRequestTopic(name=name, partitions=rows) for name, rows in topics.items()],
+        )
+
+        async def attempt(node_id: int, left: float) -> tuple[int, None]:
+            answer = await self._coordinator_asked(node_id, request, left, max_version=9)
+            codes = [row.error_code for topic in answer.topics for row in topic.partitions]
+            return next((code for code in codes if code != Error.NONE), int(Error.NONE)), None
+
+        await self._at_coordinator(group_id, attempt, timeout_ms)
+
+    async def _coordinator_asked(
+        self, node_id: int, message: Any, timeout_ms: float, max_version: int | None = None
+    ) -> Any:
+        return await self.client.request(
+            node_id, message, purpose=Purpose.COORDINATOR, timeout_ms=timeout_ms, max_version=max_version
+        )
+
+    async def _at_coordinator(
+        self,
+        group_id: str,
+        attempt: Callable[[int, float], Awaitable[tuple[int, Any]]],
+        timeout_ms: float | None,
+    ) -> Any:
+        """What `attempt(node id, ms left)` gives at the group's coordinator, found again as often as it must be."""
+        deadline = self.client.deadline(timeout_ms)
+        tries = 0
+        while True:
+            try:
+                node_id = await find_coordinator(self.client, group_id, timeout_ms=left_ms(deadline))
+                error_code, result = await attempt(node_id, left_ms(deadline))
+                if error_code == Error.NONE:
+                    return result
+                raise KafkaError(Error.of(error_code))
+            except KafkaError as refusal:
+                if refusal.error not in RETRIED or left_ms(deadline) <= 0:
+                    raise
+            except ClientFailure as failure:
+                if not failure.retriable or left_ms(deadline) <= 0:
+                    raise
+            tries += 1
+            await self.client.pause(tries, deadline)

@@ -1,0 +1,75 @@
+"""Offsets of partitions at their leaders: ListOffsets (earliest, latest, by time) and DeleteRecords."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from signalbox.client.admin_call import AdminCall, left_ms
+from signalbox.client.failures import ClientFailure
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.delete_records import DeleteRecordsRequest
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
+
+LATEST, EARLIEST = -1, -2
+_STALE_VIEW = (
+    Error.NOT_LEADER_OR_FOLLOWER,
+    Error.UNKNOWN_TOPIC_OR_PARTITION,
+    Error.LEADER_NOT_AVAILABLE,
+    Error.FENCED_LEADER_EPOCH,
+    Error.UNKNOWN_LEADER_EPOCH,
+    Error.OFFSET_NOT_AVAILABLE,
+)
+
+
+class OffsetAdmin(AdminCall):
+    async def list_offsets(
+        self, partitions: Iterable[TopicPartition], timestamp: int = LATEST, *, timeout_ms: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The offset each partition has for `timestamp` (ms, LATEST or EARLIEST); -1 where no record is that young."""
+        made = ListOffsetsRequest
+        found = {}
+        deadline = self.client.deadline(timeout_ms)
+        for partition in partitions:
+            row = made.ListOffsetsPartition(partition_index=partition.partition, timestamp=timestamp)
+            request = made(replica_id=-1, topics=[made.ListOffsetsTopic(name=partition.topic, partitions=[row])])
+            answer = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
+            found[partition] = int(answer.offset)
+        return found
+
+    async def delete_records(
+        self, before: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """Delete what lies before an offset (-1: before the high watermark); the low watermarks that result."""
+        made = DeleteRecordsRequest
+        found = {}
+        deadline = self.client.deadline(timeout_ms)
+        for partition, offset in before.items():
+            row = made.DeleteRecordsPartition(partition_index=partition.partition, offset=offset)
+            request = made(
+                topics=[made.DeleteRecordsTopic(name=partition.topic, partitions=[row])],
+                timeout_ms=int(left_ms(deadline)),
+            )
+            answer = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
+            found[partition] = int(answer.low_watermark)
+        return found
+
+    async def _at_leader(self, partition: TopicPartition, request: Any, deadline: float, row_of: Any) -> Any:
+        """The partition's row in its leader's answer; the leader is found again while the view is stale."""
+        tries = 0
+        while True:
+            node = await self.client.leader_of(partition, deadline)
+            try:
+                row = row_of(await self.client.request(node.node_id, request, timeout_ms=left_ms(deadline)))
+                if row.error_code == Error.NONE:
+                    return row
+                refusal: Exception = KafkaError(Error.of(row.error_code), str(partition))
+                again = row.error_code in _STALE_VIEW
+            except ClientFailure as failure:
+                refusal, again = failure, failure.retriable
+            if not again or left_ms(deadline) <= 0:
+                raise refusal
+            self.client.keeper.refresh_soon([partition.topic])
+            tries += 1
+            await self.client.pause(tries, deadline)

@@ -1,0 +1,214 @@
+"""The producer's sender: which batches go to which leader now, and what their answers do to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.failures import ClientFailure, ConnectFailed, DeadlinePassed, NoUsableNode, VersionUnsupported
+from signalbox.client.produce_exchange import Sending, answers_by_partition, produce_request
+from signalbox.client.produce_outcome import NOT_APPENDED, Verdict, verdict_of
+from signalbox.client.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity
+from signalbox.client.producer_ids import ProducerIds
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+
+_NEVER_SENT = (ConnectFailed, NoUsableNode, VersionUnsupported)
+
+
+class ProduceSender:
+    """Works on the producer's queues; one Produce request at a time per leader."""
+
+    def __init__(
+        self,
+        client: ClusterClient,
+        queues: dict[TopicPartition, PartitionQueue],
+        linger_ms: float,
+        compression: str,
+    ) -> None:
+        self._client = client
+        self._queues = queues
+        self._linger = linger_ms / 1000
+        self._compression = compression
+        self._ids = ProducerIds(client)
+        self._wake = asyncio.Event()
+        self._flushes = 0
+        self._requests: dict[int, asyncio.Task[None]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="produce sender")
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    @contextmanager
+    def flushing(self) -> Iterator[None]:
+        """While it is held, nothing lingers."""
+        self._flushes += 1
+        self._wake.set()
+        try:
+            yield
+        finally:
+            self._flushes -= 1
+
+    async def stop(self) -> None:
+        tasks = [*self._requests.values(), *([self._task] if self._task is not None else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            self._wake.clear()
+            self._expire(loop.time())
+            ready = self._ready(loop.time())
+            identity = await self._identity_for(ready) if ready else None
+            if identity is not None:
+                for node_id, sending in self._ready(loop.time()).items():
+                    self._dispatch(node_id, sending, identity)
+            try:
+                await asyncio.wait_for(self._wake.wait(), self._next_event(loop.time()))
+            except TimeoutError:
+                continue
+
+    def _ready(self, now: float) -> dict[int, Sending]:
+        """Batches that may go out, by leader. A partition without a usable leader waits for the retry backoff."""
+        found: dict[int, Sending] = {}
+        keeper = self._client.keeper
+        for queue in self._queues.values():
+            if not queue.is_ready(now, self._linger, self._flushes > 0):
+                continue
+            leader_id = keeper.view.leader_of(queue.partition)
+            if leader_id is None or not keeper.is_usable(keeper.view.nodes[leader_id]):
+                queue.retry_at = now + self._client.settings.retry_backoff_ms / 1000
+                queue.batches[0].last_failure = self._why_not(queue.partition, leader_id)
+                keeper.refresh_soon([queue.partition.topic])
+            elif leader_id not in self._requests:
+                found.setdefault(leader_id, []).append((queue, queue.batches[0]))
+        return found
+
+    def _why_not(self, partition: TopicPartition, leader_id: int | None) -> Exception:
+        if leader_id is None:
+            return NoUsableNode(f"partition {partition} has no known leader")
+        return self._client.keeper.last_failure or NoUsableNode(f"its leader, node {leader_id}, cannot be asked")
+
+    def _next_event(self, now: float) -> float:
+        times = [now + 1.0]
+        for queue in self._queues.values():
+            if queue.batches and not queue.in_flight:
+                head = queue.batches[0]
+                linger_until = 0.0 if head.closed or self._flushes else head.created_at + self._linger
+                times += [max(queue.retry_at, linger_until), head.deadline]
+        due = [at for at in times if at > now]
+        return max(0.001, min(due) - now)
+
+    def _expire(self, now: float) -> None:
+        """Give up the batches whose delivery timeout has passed."""
+        for queue in self._queues.values():
+            while queue.batches and not queue.in_flight and queue.batches[0].deadline <= now:
+                batch = queue.batches[0]
+                queue.given_up(batch)
+                failure = DeadlinePassed(
+                    f"{len(batch.records)} records for {queue.partition} were not acknowledged within the delivery "
+                    f"timeout: {batch.last_failure or 'no broker answered'}"
+                )
+                failure.__cause__ = batch.last_failure
+                batch.fail(failure)
+
+    async def _identity_for(self, ready: dict[int, Sending]) -> ProducerIdentity | None:
+        """The identity under which sequences begin now; None when there is none to be had."""
+        spent = {queue.spent_producer_id for sending in ready.values() for queue, _ in sending}
+        try:
+            return await self._ids.have(spent)
+        except (ClientFailure, KafkaError) as failure:
+            retry_at = asyncio.get_running_loop().time() + self._client.settings.retry_backoff_ms / 1000
+            for sending in ready.values():
+                for queue, batch in sending:
+                    queue.retry_at = retry_at
+                    batch.last_failure = failure
+            return None
+
+    def _dispatch(self, node_id: int, sending: Sending, identity: ProducerIdentity) -> None:
+        placed = [row for row in sending if row[0].place(row[1], identity)]
+        for queue, batch in placed:
+            batch.attempts += 1
+            queue.in_flight = True
+        if placed:
+            self._requests[node_id] = asyncio.get_running_loop().create_task(self._send(node_id, placed))
+
+    async def _send(self, node_id: int, sending: Sending) -> None:
+        settings = self._client.settings
+        request = produce_request(sending, self._client.view, self._compression, settings.request_timeout_ms)
+        try:
+            answer = await self._client.request(node_id, request)
+        except ClientFailure as failure:
+            self._failed(sending, failure)
+        else:
+            self._answered(sending, answer)
+        finally:
+            del self._requests[node_id]
+            for queue, _ in sending:
+                queue.in_flight = False
+            self._wake.set()
+
+    def _failed(self, sending: Sending, failure: ClientFailure) -> None:
+        """No answer came. Unless the request certainly never left, the batches may have been appended."""
+        again = failure.retriable or isinstance(failure, DeadlinePassed)
+        for queue, batch in sending:
+            batch.last_failure = failure
+            if not isinstance(failure, _NEVER_SENT):
+                batch.maybe_appended = True
+            if again:
+                self._back_off(queue, batch)
+            else:
+                queue.given_up(batch)
+                batch.fail(failure)
+
+    def _back_off(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
+        settings = self._client.settings
+        doubled_ms = settings.retry_backoff_ms * 2 ** min(batch.attempts - 1, 16)
+        backoff_ms = min(doubled_ms, settings.retry_backoff_max_ms)
+        queue.retry_at = asyncio.get_running_loop().time() + backoff_ms / 1000
+
+    def _answered(self, sending: Sending, answer: Any) -> None:
+        view = self._client.view
+        rows = answers_by_partition(answer, view)
+        for queue, batch in sending:
+            row = rows.get(queue.partition)
+            if row is None:
+                batch.maybe_appended = True
+                batch.last_failure = KafkaError(Error.UNKNOWN_SERVER_ERROR, f"no answer for {queue.partition}")
+                self._back_off(queue, batch)
+                continue
+            leader = row.current_leader
+            moved = view.hint_leader(queue.partition, leader.leader_id, leader.leader_epoch, answer.node_endpoints)
+            self._settle(queue, batch, row, moved)
+
+    def _settle(self, queue: PartitionQueue, batch: ProducerBatch, row: Any, moved: bool) -> None:
+        error = Error.of(row.error_code)
+        verdict = verdict_of(error, len(batch.records), batch.maybe_appended)
+        if verdict is Verdict.DONE:
+            queue.batches.popleft()
+            offset = row.base_offset if error == Error.NONE else -1
+            batch.succeed(queue.partition, offset, row.log_append_time_ms)
+            return
+        refusal = KafkaError(error, f"{queue.partition}: {row.error_message or error.message}")
+        batch.last_failure = refusal
+        batch.maybe_appended = batch.maybe_appended or error not in NOT_APPENDED
+        if verdict is Verdict.AGAIN:
+            if not moved:
+                self._back_off(queue, batch)
+                self._client.keeper.refresh_soon([queue.partition.topic])
+        elif verdict is Verdict.NEW_IDENTITY:
+            queue.begin_again()
+        elif verdict is Verdict.SPLIT:
+            queue.given_up(batch)
+            queue.batches.extendleft(reversed(batch.halves()))
+        else:
+            queue.given_up(batch)
+            batch.fail(refusal)

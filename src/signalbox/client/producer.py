@@ -1,0 +1,137 @@
+"""A simple idempotent producer (KIP-98 without transactions): acks=all, in order per partition, nothing twice.
+
+Records wait in batches per partition; one task sends the batches that are ready, one Produce request per leader at a
+time. A batch that was not acknowledged goes out again with the same sequence numbers, whatever happened in between: a
+lost connection, another leader, a rebootstrap. The delivery timeout ends that with an error that says what stood in the
+way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.failures import ChannelClosed
+from signalbox.client.partitioner import StickyPartitioner, partition_for_key
+from signalbox.client.produce_sender import ProduceSender
+from signalbox.client.producer_batch import PartitionQueue, ProducerBatch, RecordMetadata, size_of
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.records.record_batch import Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerSettings:
+    """Fields are Kafka's producer keys. acks is always all, idempotence always on."""
+
+    linger_ms: float = 5
+    batch_size_bytes: int = 65_536
+    compression_type: str = "none"
+    delivery_timeout_ms: float = 120_000
+    buffer_memory_bytes: int = 33_554_432
+    max_request_size_bytes: int = 1_048_576
+
+
+class Producer:
+    """`async with Producer(client) as producer:`; `client` must be started, and is not closed here."""
+
+    def __init__(self, client: ClusterClient, settings: ProducerSettings | None = None) -> None:
+        self._client = client
+        self._settings = settings or ProducerSettings()
+        self._sticky = StickyPartitioner()
+        self._queues: dict[TopicPartition, PartitionQueue] = {}
+        self._buffered_bytes = 0
+        self._room = asyncio.Event()
+        self._room.set()
+        self._outstanding: set[asyncio.Future[RecordMetadata]] = set()
+        self._sender = ProduceSender(client, self._queues, self._settings.linger_ms, self._settings.compression_type)
+        self._closed = False
+
+    async def __aenter__(self) -> Producer:
+        self._sender.start()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            await self.flush()
+        await self.close()
+
+    async def send(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None = None,
+        *,
+        partition: int | None = None,
+        headers: Sequence[tuple[str, bytes | None]] = (),
+        timestamp_ms: int | None = None,
+    ) -> asyncio.Future[RecordMetadata]:
+        """Queue a record; the future is its acknowledgement. Waits for the topic's metadata and for buffer room.
+
+        DeadlinePassed when the topic is not to be had; KafkaError(MESSAGE_TOO_LARGE). The future: DeadlinePassed after
+        the delivery timeout, KafkaError when the broker refused the record for good.
+        """
+        stamp = timestamp_ms if timestamp_ms is not None else time.time_ns() // 1_000_000
+        record = Record(timestamp=stamp, key=key, value=value, headers=headers)
+        size = size_of(record)
+        if size > self._settings.max_request_size_bytes:
+            raise KafkaError(Error.MESSAGE_TOO_LARGE, f"{size} bytes, max.request.size is lower")
+        known = self._client.view.topics.get(topic)
+        if known is None or not known.partitions:
+            known = await self._client.topic(topic)
+        while self._buffered_bytes and self._buffered_bytes + size > self._settings.buffer_memory_bytes:
+            self._room.clear()
+            await self._room.wait()
+        if self._closed:
+            raise ChannelClosed("the producer is closed")
+        if partition is None:
+            count = len(known.partitions)
+            partition = self._sticky.partition_of(topic, count) if key is None else partition_for_key(key, count)
+        return self._append(TopicPartition(topic, partition), record, size)
+
+    def _append(self, partition: TopicPartition, record: Record, size: int) -> asyncio.Future[RecordMetadata]:
+        loop = asyncio.get_running_loop()
+        queue = self._queues.get(partition)
+        if queue is None:
+            queue = self._queues[partition] = PartitionQueue(partition)
+        batch = queue.batches[-1] if queue.batches else None
+        if batch is not None and not batch.closed and batch.size_bytes + size > self._settings.batch_size_bytes:
+            batch.closed = True
+            if record.key is None:
+                self._sticky.batch_closed(partition.topic)
+        if batch is None or batch.closed:
+            now = loop.time()
+            batch = ProducerBatch(now, now + self._settings.delivery_timeout_ms / 1000)
+            queue.batches.append(batch)
+            self._sender.wake()
+        acknowledged: asyncio.Future[RecordMetadata] = loop.create_future()
+        batch.add(record, acknowledged)
+        self._buffered_bytes += size
+        self._outstanding.add(acknowledged)
+        acknowledged.add_done_callback(lambda done: self._settled(done, size))
+        return acknowledged
+
+    def _settled(self, acknowledged: asyncio.Future[RecordMetadata], size: int) -> None:
+        self._outstanding.discard(acknowledged)
+        self._buffered_bytes -= size
+        self._room.set()
+
+    async def flush(self) -> None:
+        """Send everything now; returns when each record queued so far is acknowledged or has failed."""
+        waiting = set(self._outstanding)
+        if waiting:
+            with self._sender.flushing():
+                await asyncio.wait(waiting)
+
+    async def close(self) -> None:
+        """Stop at once; records that are not acknowledged fail with ChannelClosed. `flush` first to wait for them."""
+        self._closed = True
+        self._room.set()
+        await self._sender.stop()
+        for queue in self._queues.values():
+            for batch in queue.batches:
+                batch.fail(ChannelClosed("the producer was closed before the broker acknowledged the record"))
+            queue.batches.clear()

@@ -1,0 +1,34 @@
+"""Where the producer's ids come from: InitProducerId, asked of any broker, once per cluster and need."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.producer_batch import ProducerIdentity
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest
+
+
+class ProducerIds:
+    """The identity that new sequences begin under."""
+
+    def __init__(self, client: ClusterClient) -> None:
+        self._client = client
+        self.current: ProducerIdentity | None = None
+
+    async def have(self, spent: Collection[int]) -> ProducerIdentity | None:
+        """An identity of the client's present cluster that is not among the `spent` ids; None when the cluster
+        changed meanwhile. ClientFailure or KafkaError when there is none to be had now."""
+        cluster_id = self._client.view.cluster_id
+        current = self.current
+        if current is not None and current.cluster_id == cluster_id and current.producer_id not in spent:
+            return current
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
+        answer = await self._client.request_any(request, timeout_ms=self._client.settings.request_timeout_ms)
+        if answer.error_code != Error.NONE:
+            raise KafkaError(Error.of(answer.error_code), "there is no producer id to be had")
+        if cluster_id != self._client.view.cluster_id:
+            return None
+        self.current = ProducerIdentity(answer.producer_id, answer.producer_epoch, cluster_id)
+        return self.current

@@ -1,0 +1,132 @@
+"""Topics, as an administrator changes and reads them: CreateTopics, DeleteTopics, CreatePartitions, Metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from signalbox.client.admin_call import AdminCall, Outcome, only, outcome_of
+from signalbox.client.connection import ClientConnection
+from signalbox.client.metadata_view import MetadataView, TopicView
+from signalbox.common.ids import ZERO_UUID
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest
+from signalbox.protocol.messages.metadata import MetadataRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTopic:
+    """-1 = the broker's default. `assignments` (partition → broker ids) replaces both numbers."""
+
+    name: str
+    num_partitions: int = -1
+    replication_factor: int = -1
+    configs: Mapping[str, str] = field(default_factory=dict)
+    assignments: Mapping[int, Sequence[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedTopic(Outcome):
+    topic_id: bytes = ZERO_UUID
+    num_partitions: int = -1
+    replication_factor: int = -1
+
+
+class TopicAdmin(AdminCall):
+    async def create_topics(
+        self, topics: Sequence[NewTopic], *, validate_only: bool = False, timeout_ms: float | None = None
+    ) -> dict[str, Outcome]:
+        """Create (or only check) topics; a CreatedTopic per name."""
+
+        async def attempt(left: list[NewTopic], left_ms: float) -> list[Outcome]:
+            request = CreateTopicsRequest(
+                topics=[_creatable(topic) for topic in left], timeout_ms=int(left_ms), validate_only=validate_only
+            )
+            answer = await self.client.request_any(request, timeout_ms=left_ms)
+            return [
+                CreatedTopic(
+                    name=row.name,
+                    error=Error.of(row.error_code),
+                    message=row.error_message,
+                    topic_id=row.topic_id,
+                    num_partitions=row.num_partitions,
+                    replication_factor=row.replication_factor,
+                )
+                for row in answer.topics
+            ]
+
+        return await self._each(topics, attempt, lambda topic: topic.name, timeout_ms)
+
+    async def create_topic(
+        self,
+        name: str,
+        num_partitions: int = -1,
+        replication_factor: int = -1,
+        configs: Mapping[str, str] | None = None,
+        timeout_ms: float | None = None,
+    ) -> Outcome:
+        """Create one topic; KafkaError when it was refused."""
+        topic = NewTopic(
+            name=name, num_partitions=num_partitions, replication_factor=replication_factor, configs=configs or {}
+        )
+        return only(await self.create_topics([topic], timeout_ms=timeout_ms), name)
+
+    async def delete_topics(self, names: Sequence[str], *, timeout_ms: float | None = None) -> dict[str, Outcome]:
+        async def attempt(left: list[str], left_ms: float) -> list[Outcome]:
+            def build(connection: ClientConnection) -> Any:
+                by_name = connection.version_for(DeleteTopicsRequest()) < 6
+                states = [] if by_name else [DeleteTopicsRequest.DeleteTopicState(name=name) for name in left]
+                return DeleteTopicsRequest(topics=states, topic_names=left if by_name else [], timeout_ms=int(left_ms))
+
+            answer = await self.client.request_any(build, timeout_ms=left_ms)
+            return [outcome_of(row.name or "", row.error_code, row.error_message) for row in answer.responses]
+
+        return await self._each(names, attempt, str, timeout_ms)
+
+    async def create_partitions(
+        self, counts: Mapping[str, int], *, validate_only: bool = False, timeout_ms: float | None = None
+    ) -> dict[str, Outcome]:
+        """Raise topics to a new total number of partitions."""
+
+        async def attempt(left: list[str], left_ms: float) -> list[Outcome]:
+            rows = [
+                CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=counts[name], assignments=None)
+                for name in left
+            ]
+            request = CreatePartitionsRequest(topics=rows, timeout_ms=int(left_ms), validate_only=validate_only)
+            answer = await self.client.request_any(request, timeout_ms=left_ms)
+            return [outcome_of(row.name, row.error_code, row.error_message) for row in answer.results]
+
+        return await self._each(list(counts), attempt, str, timeout_ms)
+
+    async def describe_topics(
+        self, names: Sequence[str] | None = None, *, timeout_ms: float | None = None
+    ) -> dict[str, TopicView]:
+        """Topics as the answering broker knows them, all when no names are given; errors stay in `error_code`."""
+        wanted = None if names is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
+        request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+        view = MetadataView()
+        view.adopt(await self._ask(request, timeout_ms))
+        return view.topics
+
+    async def list_topics(self, *, internal: bool = False, timeout_ms: float | None = None) -> list[str]:
+        """Names of all topics, sorted."""
+        topics = await self.describe_topics(timeout_ms=timeout_ms)
+        return sorted(name for name, topic in topics.items() if internal or not topic.is_internal)
+
+
+def _creatable(topic: NewTopic) -> CreateTopicsRequest.CreatableTopic:
+    made = CreateTopicsRequest
+    return made.CreatableTopic(
+        name=topic.name,
+        num_partitions=-1 if topic.assignments else topic.num_partitions,
+        replication_factor=-1 if topic.assignments else topic.replication_factor,
+        assignments=[
+            made.CreatableReplicaAssignment(partition_index=index, broker_ids=list(brokers))
+            for index, brokers in topic.assignments.items()
+        ],
+        configs=[made.CreatableTopicConfig(name=name, value=value) for name, value in topic.configs.items()],
+    )

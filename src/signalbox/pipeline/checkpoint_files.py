@@ -44,3 +44,12 @@ def batch_end(checkpoint: Path, batch_id: int) -> dict[str, int]:
         return {}
     lines = path.read_text().splitlines()
     return flat_offsets(json.loads(lines[2])) if len(lines) > 2 and lines[2].startswith("{") else {}
+
+
+def nested_offsets(flat: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """Flat offsets in the connector's shape."""
+    nested: dict[str, dict[str, int]] = {}
+    for where, offset in flat.items():
+        topic, _, partition = where.rpartition(":")
+        nested.setdefault(topic, {})[partition] = offset
+    return nested

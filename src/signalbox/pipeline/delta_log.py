@@ -1,18 +1,42 @@
-"""Reading Delta tables without Spark: through delta-rs, so that reports and checks need no JVM."""
+"""Delta tables without Spark: made, looked at and read through delta-rs, so that reports and checks need no JVM.
+
+Both committers' tables are made here: reader version 1, writer version 2, which every reader knows.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
-from deltalake import DeltaTable
+import pyarrow as pa  # type: ignore[import-untyped]
+from deltalake import DeltaTable, Schema, write_deltalake
+from deltalake.schema import Field
 from pyarrow import fs
+
+from signalbox.pipeline.schema_gate import added_columns
 
 
 def is_table(path: Path) -> bool:
     """Whether there is a Delta table at the path."""
     return (path / "_delta_log").is_dir() and DeltaTable.is_deltatable(str(path))
+
+
+def ensure_table(path: Path, schema: Mapping[str, Any]) -> None:
+    """Creates the table, or adds the columns that it lacks; every column nullable.
+
+    `schema` is a struct type in the JSON form that Spark and Delta share. Raises SchemaBreakError when a type of the
+    table would change.
+    """
+    wanted = {**schema, "fields": [{**field, "nullable": True} for field in schema["fields"]]}
+    if not is_table(path):
+        DeltaTable.create(str(path), Schema.from_json(json.dumps(wanted)), mode="ignore")
+        return
+    table = DeltaTable(str(path))
+    added = added_columns(json.loads(table.schema().to_json()), wanted, path.name)
+    if added:
+        table.alter.add_columns([Field.from_json(json.dumps(field)) for field in added])
 
 
 def last_transaction(path: Path, application: str) -> int | None:
@@ -40,3 +64,13 @@ def rows_of_newest_commit(path: Path) -> int:
     log = path / "_delta_log" / f"{DeltaTable(str(path)).version():020d}.json"
     actions = [json.loads(line) for line in log.read_text().splitlines()]
     return sum(json.loads(action["add"]["stats"])["numRecords"] for action in actions if "add" in action)
+
+
+def replace_table(path: Path, content: pa.Table) -> None:
+    """Makes the content the whole table, in one commit; for tables small enough to be in memory."""
+    write_deltalake(str(path), content, mode="overwrite", schema_mode="overwrite")
+
+
+def data_files(path: Path) -> list[str]:
+    """The Parquet files that make up the table now."""
+    return DeltaTable(str(path)).file_uris()

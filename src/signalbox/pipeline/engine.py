@@ -34,12 +34,10 @@ class Engine:
     def sink(self, commit: str) -> TableSink:
         """The committer for `auto`, `spark` or `rs`."""
         chosen = choose_commit(commit, self.profile)
-        return SparkSink(self.spark) if chosen == Commit.SPARK else RsSink()
+        return SparkSink() if chosen == Commit.SPARK else RsSink()
 
 
-def start_engine(
-    options: RunOptions, begun_with: Profile | None = None, say: Callable[[str], None] = print
-) -> Engine:
+def start_engine(options: RunOptions, begun_with: Profile | None = None, say: Callable[[str], None] = print) -> Engine:
     """Chooses the profile, says which, starts Spark. Raises JarError, JavaNotFoundError, OptionError."""
     refuse_faulty(options)
     choice = choose_profile(options.profile, jars_directory=options.jars_directory, begun_with=begun_with, say=say)

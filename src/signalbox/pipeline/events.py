@@ -11,7 +11,7 @@ class Step(StrEnum):
     """The steps of a batch, in their order."""
 
     BATCH_STARTED = "batch_started"
-    BATCH_READ = "batch_read"  # read and, where there is a schema, parsed
+    BATCH_READ = "batch_read"  # read and parsed; not told for tables without a schema, which stream straight through
     TABLE_COMMITTED = "table_committed"  # once per table: dead first, then the good rows
     BATCH_DONE = "batch_done"  # all tables hold the batch; Spark's own commit follows
     WAITING = "waiting"  # nothing to do, or a long batch: told every few seconds
@@ -20,8 +20,8 @@ class Step(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineEvent:
     """One step of one batch. `consumed_records` and `known_records`: offsets since the table's beginning, where the
-    batch ends and where the topic ended when last looked at; -1 = not known at this step. `skipped`: the table held
-    the batch already (a run died between the table's commit and Spark's own)."""
+    batch ends and where the topic ended when last looked at. `skipped`: the table held the batch already (a run died
+    between the table's commit and Spark's own)."""
 
     step: Step
     pipeline: str
@@ -38,5 +38,9 @@ class PipelineEvent:
 EventListener = Callable[[PipelineEvent], None]
 
 
-def nobody_listens(_: PipelineEvent) -> None:
-    """The listener of a run that tells nobody."""
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """Where a run's news go: `say` takes lines for people, `listener` every event."""
+
+    say: Callable[[str], None] = print
+    listener: EventListener | None = None

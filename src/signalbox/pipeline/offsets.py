@@ -98,7 +98,11 @@ def limited(start: OffsetMap, latest: OffsetMap, max_records: int | None) -> Off
 
 def capped(ends: OffsetMap, target: OffsetMap) -> OffsetMap:
     """`ends`, but no further than `target`; partitions that `target` does not know are left out."""
-    kept = {tp: min(offset, target.next_offsets[tp]) for tp, offset in ends.next_offsets.items() if tp in target.next_offsets}
+    kept = {
+        tp: min(offset, target.next_offsets[tp])
+        for tp, offset in ends.next_offsets.items()
+        if tp in target.next_offsets
+    }
     return OffsetMap(target.topic_ids, kept)
 
 

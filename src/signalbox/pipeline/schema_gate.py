@@ -20,7 +20,9 @@ class SchemaBreakError(RuntimeError):
 def type_text(column_type: JsonType) -> str:
     """A type as DDL, for comparing and for messages."""
     if isinstance(column_type, str):
-        return {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}.get(column_type, column_type)
+        return {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}.get(
+            column_type, column_type
+        )
     kind = column_type["type"]
     if kind == "array":
         return f"array<{type_text(column_type['elementType'])}>"

@@ -12,16 +12,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_deltalake
-from deltalake.schema import Field
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.transaction import AddAction
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
 
-from signalbox.pipeline.delta_log import is_table, last_transaction
-from signalbox.pipeline.schema_gate import added_columns
-from signalbox.pipeline.sink_spark import nullable
+from signalbox.pipeline.delta_log import last_transaction
 from signalbox.pipeline.table_sink import BatchStamp, TableTarget
 
 # Columns whose range readers skip files by. Long texts and bytes would only swell the log.
@@ -68,17 +64,6 @@ def add_actions(table: Path, directory: Path) -> list[AddAction]:
 class RsSink:
     """Commits through delta-rs."""
 
-    def ensure_table(self, path: Path, schema: StructType) -> None:
-        """Creates the table, or adds columns that it lacks. Raises SchemaBreakError when a type would change."""
-        wanted = json.loads(nullable(schema).json())
-        if not is_table(path):
-            DeltaTable.create(str(path), Schema.from_json(json.dumps(wanted)), mode="ignore")
-            return
-        table = DeltaTable(str(path))
-        added = added_columns(json.loads(table.schema().to_json()), wanted, path.name)
-        if added:
-            table.alter.add_columns([Field.from_json(json.dumps(field)) for field in added])
-
     def last_batch(self, target: TableTarget) -> int | None:
         """The newest batch that the table holds of this application; None = none, or no table."""
         return last_transaction(target.path, target.transaction_app)
@@ -98,8 +83,4 @@ class RsSink:
         )
         actions = add_actions(target.path, directory)
         table.create_write_transaction(list(actions), "append", table.schema(), commit_properties=properties)
-        return sum(json.loads(action.stats)["numRecords"] for action in actions)
-
-    def replace(self, frame: DataFrame, path: Path) -> None:
-        """Makes the frame the whole content of the table, in one commit."""
-        write_deltalake(str(path), frame.toArrow(), mode="overwrite", schema_mode="overwrite")
+        return sum(int(json.loads(action.stats)["numRecords"]) for action in actions)

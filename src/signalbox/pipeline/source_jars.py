@@ -6,8 +6,12 @@ that retention took before they were read end the run instead of vanishing.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame, SparkSession
 
+from signalbox.pipeline.checkpoint_files import nested_offsets
 from signalbox.pipeline.options import RunOptions
 
 RECORD_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
@@ -23,14 +27,15 @@ _READER_SETTINGS = {
 }
 
 
-def connector_options(options: RunOptions, topic: str, client_id: str) -> dict[str, str]:
-    """The connector's options for a run."""
+def connector_options(options: RunOptions, begin: Mapping[str, int], client_id: str) -> dict[str, str]:
+    """The connector's options for a run; `begin` is where a stream without a checkpoint starts."""
+    starting = nested_offsets(begin)
     return {
         **_READER_SETTINGS,
         "kafka.bootstrap.servers": options.bootstrap_servers,
         "kafka.client.id": client_id,
-        "subscribe": topic,
-        "startingOffsets": options.starting,
+        "subscribe": ",".join(starting),
+        "startingOffsets": json.dumps(starting),
         "maxOffsetsPerTrigger": str(options.max_records_per_batch),
         "includeHeaders": "true",
         "failOnDataLoss": "true",
@@ -39,7 +44,7 @@ def connector_options(options: RunOptions, topic: str, client_id: str) -> dict[s
     }
 
 
-def read_stream(spark: SparkSession, options: RunOptions, topic: str, client_id: str) -> DataFrame:
-    """The topic as an endless frame with RECORD_COLUMNS."""
-    reader = spark.readStream.format("kafka").options(**connector_options(options, topic, client_id))
+def read_stream(spark: SparkSession, options: RunOptions, begin: Mapping[str, int], client_id: str) -> DataFrame:
+    """The topic of `begin` as an endless frame with RECORD_COLUMNS."""
+    reader = spark.readStream.format("kafka").options(**connector_options(options, begin, client_id))
     return reader.load().select(*RECORD_COLUMNS)

@@ -13,13 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 from confluent_kafka import Consumer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from signalbox.pipeline.checkpoint_files import nested_offsets
 from signalbox.pipeline.offsets import (
     OffsetMap,
     OffsetRange,
@@ -69,7 +70,8 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = dict(options)
-        self._topic = self._options["topic"]
+        self._begin: dict[str, int] = json.loads(self._options["begin"])
+        self._topics = sorted(nested_offsets(self._begin))
         self._target: OffsetMap | None = None
         self._client: TopicClient | None = None
 
@@ -83,21 +85,22 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._client
 
     def _latest(self) -> OffsetMap:
-        return self._ask().offsets([self._topic], "latest")
+        return self._ask().offsets(self._topics, "latest")
 
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+    def initialOffset(self) -> dict[str, Any]:
         """Where a stream without a checkpoint begins."""
-        return self._ask().offsets([self._topic], self._options["starting"]).to_json()
+        topic_ids, _ = self._ask().partitions(self._topics)
+        return {**topic_ids, **self._begin}
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+    def getDefaultReadLimit(self) -> ReadLimit:
         """At most so many records in a batch."""
         return ReadMaxRows(int(self._options["max_records_per_batch"]))
 
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+    def prepareForTriggerAvailableNow(self) -> None:
         """Freezes the end of the run at what is there now."""
         self._target = self._latest()
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The end of the batch after `start`. Raises DataLossError when the log went back."""
         begun = OffsetMap.from_json(start)
         latest = self._latest()
@@ -108,7 +111,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         rows = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         return limited(begun, latest, rows).to_json()
 
-    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
+    def reportLatestOffset(self) -> dict[str, Any] | None:
         """The end of the log, for the query's progress."""
         return self._latest().to_json()
 
@@ -136,17 +139,16 @@ class TopicDataSource(DataSource):
         """The columns of a Kafka record, as Spark's own connector has them."""
         return RECORD_DDL
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """The reader of a stream."""
         return TopicStreamReader(self.options)
 
 
-def source_options(options: RunOptions, topic: str, client_id: str, parallelism: int) -> dict[str, str]:
+def source_options(options: RunOptions, begin: Mapping[str, int], client_id: str, parallelism: int) -> dict[str, str]:
     """The data source's options for a run, all strings."""
     return {
         "bootstrap_servers": options.bootstrap_servers,
-        "topic": topic,
-        "starting": options.starting,
+        "begin": json.dumps(dict(begin)),
         "max_records_per_batch": str(options.max_records_per_batch),
         "parallelism": str(parallelism),
         "client_id": client_id,
@@ -154,9 +156,9 @@ def source_options(options: RunOptions, topic: str, client_id: str, parallelism:
     }
 
 
-def read_stream(spark: SparkSession, options: RunOptions, topic: str, client_id: str) -> DataFrame:
-    """The topic as an endless frame with RECORD_COLUMNS."""
+def read_stream(spark: SparkSession, options: RunOptions, begin: Mapping[str, int], client_id: str) -> DataFrame:
+    """The topic of `begin` as an endless frame with RECORD_COLUMNS."""
     spark.dataSource.register(TopicDataSource)
     parallelism = max(1, spark.sparkContext.defaultParallelism)
-    reader = spark.readStream.format(SOURCE_NAME).options(**source_options(options, topic, client_id, parallelism))
+    reader = spark.readStream.format(SOURCE_NAME).options(**source_options(options, begin, client_id, parallelism))
     return reader.load().select(*RECORD_COLUMNS)

@@ -17,7 +17,7 @@ from typing import Any
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 BATCH_END_TIMEOUT_SECONDS = 60.0
 
@@ -61,7 +61,7 @@ def stop_signals() -> Iterator[threading.Event]:
 def _stop_between_batches(query: StreamingQuery) -> None:
     deadline = time.monotonic() + BATCH_END_TIMEOUT_SECONDS
     while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
-        query.awaitTermination(0.05)
+        time.sleep(0.05)
     query.stop()
 
 
@@ -73,9 +73,9 @@ def run_query(
     checkpoint: Path,
     trigger_seconds: float | None,
     stop_after_seconds: float | None,
-    while_waiting: Callable[[StreamingQuery], None],
+    while_waiting: Callable[[], None],
 ) -> None:
-    """Runs the query; `while_waiting` is called about twice a second. Raises PipelineError when it fails."""
+    """Runs the query; `while_waiting` is called about once a second. Raises PipelineError when it fails."""
     writer = frame.writeStream.queryName(name).foreachBatch(write_batch)
     writer = writer.option("checkpointLocation", str(checkpoint))
     if trigger_seconds is None:
@@ -86,8 +86,8 @@ def run_query(
     with stop_signals() as asked:
         query = writer.start()
         try:
-            while not query.awaitTermination(0.5):
-                while_waiting(query)
+            while not query.awaitTermination(1):
+                while_waiting()
                 over = stop_after_seconds is not None and time.monotonic() - begun > stop_after_seconds
                 if asked.is_set() or over:
                     _stop_between_batches(query)

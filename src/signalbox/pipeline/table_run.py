@@ -6,22 +6,25 @@ between repeats the batch: a table that holds it says so and is skipped, the oth
 
 from __future__ import annotations
 
+import json
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.types import StructType
 
 from signalbox.pipeline import source_jars, source_python
 from signalbox.pipeline.checkpoint_files import batch_end, flat_offsets, planned_batches
+from signalbox.pipeline.delta_log import data_files, ensure_table
+from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, PipelineEvent, Step
 from signalbox.pipeline.options import RunOptions
 from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.stream import run_query
-from signalbox.pipeline.table_sink import BatchStamp, TableSink, TableTarget, transaction_app
+from signalbox.pipeline.table_sink import BatchStamp, TableTarget, transaction_app
 from signalbox.pipeline.table_state import StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape, dead_rows, good_rows, parsed
 from signalbox.pipeline.topic_client import TopicClient
@@ -40,67 +43,107 @@ class RunCounts:
     seconds: float = 0.0
 
 
-@dataclass(slots=True, kw_only=True)
-class TableRun:
-    """Everything that one run of a pipeline needs, and its counts."""
+@dataclass(frozen=True, slots=True)
+class TableJob:
+    """What is to be done: how the table was begun, where that is remembered, how records become rows."""
 
-    spark: SparkSession
-    options: RunOptions
-    topic: str
     folder: StateFolder
     state: TableState
     shape: RecordShape
-    sink: TableSink
-    listener: EventListener
-    client: TopicClient
-    counts: RunCounts = field(default_factory=RunCounts)
-    _begin: dict[str, int] = field(default_factory=dict)
-    _known: dict[str, int] = field(default_factory=dict)
-    _batch_id: int = -1
-    _batch_begun: float = 0.0
-    _told_at: float = 0.0
 
-    def target(self, table: str) -> TableTarget:
-        """The table `<warehouse>/<table>` with this pipeline's transaction name."""
-        app = transaction_app(self.folder.name, self.state.generation, table)
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def topic(self) -> str:
+        return self.state.topic
+
+
+class TableRun:
+    """A run in progress, and its counts."""
+
+    def __init__(
+        self, job: TableJob, options: RunOptions, engine: Engine, client: TopicClient, listener: EventListener
+    ) -> None:
+        self.job = job
+        self.options = options
+        self.engine = engine
+        self.client = client
+        self.counts = RunCounts()
+        self._listener = listener
+        self._sink = engine.sink(options.commit)
+        self._known: dict[str, int] = {}
+        self._batch_id = -1
+        self._batch_begun = 0.0
+        self._told_at = 0.0
+
+    def _target(self, table: str) -> TableTarget:
+        app = transaction_app(self.job.name, self.job.state.generation, table)
         return TableTarget((self.options.warehouse / table).absolute(), app)
 
     @property
     def good_target(self) -> TableTarget:
-        return self.target(self.folder.name)
+        """The table itself."""
+        return self._target(self.job.name)
 
     @property
     def dead_target(self) -> TableTarget:
-        return self.target(f"{self.folder.name}_dead")
+        """Where bad records are kept aside."""
+        return self._target(f"{self.job.name}_dead")
 
-    def _source(self) -> DataFrame:
-        client_id = f"signalbox-pipeline-{self.folder.name}"
-        read = source_jars.read_stream if self.state.profile == Profile.JARS else source_python.read_stream
-        return read(self.spark, self.options, self.topic, client_id)
+    @property
+    def has_dead_table(self) -> bool:
+        """Without fields nothing can be bad."""
+        return self.job.shape.fields is not None
+
+    def last_batch(self) -> int | None:
+        """The newest batch that the table holds."""
+        return self._sink.last_batch(self.good_target)
+
+    def consumed(self) -> int:
+        """Offsets from the table's beginning to the end of the newest planned batch."""
+        end = batch_end(self.job.folder.checkpoint, self._batch_id)
+        return sum(offset - self.job.state.begin.get(where, 0) for where, offset in end.items())
+
+    def _look_at_end(self) -> None:
+        self._known = flat_offsets(self.client.offsets([self.job.topic], "latest").to_json())
 
     def _tell(self, step: Step, **facts: Any) -> None:
         self._told_at = time.monotonic()
-        end = batch_end(self.folder.checkpoint, self._batch_id)
-        consumed = sum(offset - self._begin.get(where, 0) for where, offset in end.items()) if end else 0
-        known = sum(max(offset, end.get(where, 0)) - self._begin.get(where, 0) for where, offset in self._known.items())
-        self.listener(
+        consumed = self.consumed()
+        known = sum(offset - self.job.state.begin.get(where, 0) for where, offset in self._known.items())
+        self._listener(
             PipelineEvent(
                 step=step,
-                pipeline=self.folder.name,
+                pipeline=self.job.name,
                 batch_id=self._batch_id,
                 seconds=time.monotonic() - self._batch_begun if self._batch_begun else 0.0,
                 consumed_records=consumed,
-                known_records=known,
+                known_records=max(known, consumed),
                 **facts,
             )
         )
 
-    def _look_at_topic(self) -> None:
-        self._begin = flat_offsets(self.client.offsets([self.topic], "earliest").to_json())
-        self._known = flat_offsets(self.client.offsets([self.topic], "latest").to_json())
+    def prepare(self) -> None:
+        """Creates the tables, or refuses what does not fit them. Raises SchemaBreakError."""
+        self._look_at_end()
+        ensure_table(self.good_target.path, json.loads(good_rows(self._no_records(), self.job.shape).schema.json()))
+        if self.has_dead_table:
+            dead = dead_rows(self._no_records(), self.job.shape)
+            ensure_table(self.dead_target.path, json.loads(dead.schema.json()))
+
+    def _no_records(self) -> DataFrame:
+        empty = self.engine.spark.createDataFrame([], source_python.RECORD_DDL)
+        return parsed(empty, self.job.shape) if self.has_dead_table else empty
+
+    def rows(self) -> DataFrame:
+        """The table as a frame, in either profile: the files that its log names."""
+        files = data_files(self.good_target.path)
+        return self.engine.spark.read.parquet(*files) if files else good_rows(self._no_records(), self.job.shape)
 
     def _commit(self, frame: DataFrame, target: TableTarget, stamp: BatchStamp) -> int | None:
-        rows = self.sink.append(frame, target, stamp)
+        rows = self._sink.append(frame, target, stamp)
         self._tell(Step.TABLE_COMMITTED, table=target.name, rows=rows or 0, skipped=rows is None)
         return rows
 
@@ -109,64 +152,79 @@ class TableRun:
         self._batch_id = batch_id
         self._batch_begun = time.monotonic()
         self._tell(Step.BATCH_STARTED)
-        start = batch_end(self.folder.checkpoint, batch_id - 1) or self._begin
-        stamp = BatchStamp(batch_id, {"from": start, "to": batch_end(self.folder.checkpoint, batch_id)})
-        if self.shape.fields is None:
-            rows, dead = self._commit(good_rows(records, self.shape), self.good_target, stamp), 0
-        else:
+        checkpoint = self.job.folder.checkpoint
+        start = batch_end(checkpoint, batch_id - 1) or self.job.state.begin
+        stamp = BatchStamp(batch_id, {"from": start, "to": batch_end(checkpoint, batch_id)})
+        if self.has_dead_table:
             rows, dead = self._write_parsed(records, stamp)
+        else:
+            rows, dead = self._commit(good_rows(records, self.job.shape), self.good_target, stamp), 0
         self.counts.batches += 1
         self.counts.repeated_batches += rows is None
         self.counts.rows += rows or 0
         self.counts.dead_rows += dead
         self._tell(Step.BATCH_DONE, rows=rows or 0, dead_rows=dead, skipped=rows is None)
+        self._batch_begun = 0.0
 
     def _write_parsed(self, records: DataFrame, stamp: BatchStamp) -> tuple[int | None, int]:
-        frame = parsed(records, self.shape).persist()
+        shape = self.job.shape
+        frame = parsed(records, shape).persist()
         try:
             counted = frame.agg(F.count("*"), F.count_if(~F.col("_good"))).collect()[0]
             total, dead = int(counted[0]), int(counted[1])
             self._tell(Step.BATCH_READ, rows=total - dead, dead_rows=dead)
-            kept_aside = self._commit(dead_rows(frame, self.shape), self.dead_target, stamp) if dead else 0
-            return self._commit(good_rows(frame, self.shape), self.good_target, stamp), kept_aside or 0
+            kept_aside = self._commit(dead_rows(frame, shape), self.dead_target, stamp) if dead else 0
+            return self._commit(good_rows(frame, shape), self.good_target, stamp), kept_aside or 0
         finally:
             frame.unpersist()
 
-    def prepare(self) -> None:
-        """Creates the tables, or refuses what does not fit them."""
-        self._look_at_topic()
-        empty = self.spark.createDataFrame([], _record_schema())
-        if self.shape.fields is None:
-            self.sink.ensure_table(self.good_target.path, good_rows(empty, self.shape).schema)
-            return
-        frame = parsed(empty, self.shape)
-        self.sink.ensure_table(self.good_target.path, good_rows(frame, self.shape).schema)
-        self.sink.ensure_table(self.dead_target.path, dead_rows(frame, self.shape).schema)
+    def _source(self) -> DataFrame:
+        client_id = f"signalbox-pipeline-{self.job.name}"
+        read = source_jars.read_stream if self.engine.profile == Profile.JARS else source_python.read_stream
+        return read(self.engine.spark, self.options, self.job.state.begin, client_id)
 
-    def while_waiting(self, query: StreamingQuery) -> None:
-        """Called about twice a second while the query runs."""
-        if time.monotonic() - self._told_at > WAITING_EVENT_SECONDS:
-            if self.options.trigger_seconds is not None:
-                self._known = flat_offsets(self.client.offsets([self.topic], "latest").to_json())
-            self._tell(Step.WAITING)
+    def run(self, meanwhile: Callable[[], None] | None = None) -> RunCounts:
+        """Runs until what was there is read, or until it is told to stop. Raises PipelineError.
 
-    def run(self) -> RunCounts:
-        """Runs until what was there is read, or until it is told to stop. Raises PipelineError."""
+        `meanwhile`: called about once a second, on the caller's thread.
+        """
+
+        def while_waiting() -> None:
+            if time.monotonic() - self._told_at > WAITING_EVENT_SECONDS:
+                if self.options.trigger_seconds is not None:
+                    self._look_at_end()
+                self._tell(Step.WAITING)
+            if meanwhile is not None:
+                meanwhile()
+
         begun = time.monotonic()
-        done = planned_batches(self.folder.checkpoint)
-        self._batch_id = done[-1] if done else -1
+        planned = planned_batches(self.job.folder.checkpoint)
+        self._batch_id = planned[-1] if planned else -1
         run_query(
             self._source(),
             self.write_batch,
-            name=self.folder.name,
-            checkpoint=self.folder.checkpoint.absolute(),
+            name=self.job.name,
+            checkpoint=self.job.folder.checkpoint.absolute(),
             trigger_seconds=self.options.trigger_seconds,
             stop_after_seconds=self.options.stop_after_seconds,
-            while_waiting=self.while_waiting,
+            while_waiting=while_waiting,
         )
         self.counts.seconds = time.monotonic() - begun
         return self.counts
 
 
-def _record_schema() -> StructType:
-    return StructType.fromDDL(source_python.RECORD_DDL)
+def fields_of(ddl: str | None) -> StructType | None:
+    """Declared fields from DDL; None for none. Needs a running session. Raises SchemaError."""
+    if ddl is None:
+        return None
+    try:
+        fields = StructType.fromDDL(ddl)
+    except Exception as fault:
+        raise SchemaError(f"the schema [{ddl}] cannot be read: {str(fault).strip().splitlines()[0]}") from fault
+    if not isinstance(fields, StructType):
+        raise SchemaError(f"the schema [{ddl}] is no list of fields: write `name TYPE, name TYPE NOT NULL, ...`")
+    return fields
+
+
+class SchemaError(ValueError):
+    """A declared schema that cannot be read, or a topic from which none can be inferred."""

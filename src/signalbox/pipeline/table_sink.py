@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +48,8 @@ def transaction_app(pipeline: str, generation: int, table: str) -> str:
 class TableSink(Protocol):
     """Commits frames to Delta tables."""
 
-    def ensure_table(self, path: Path, schema: StructType) -> None:
-        """Creates the table, or adds columns that it lacks. Raises SchemaBreakError when a type would change."""
-
     def last_batch(self, target: TableTarget) -> int | None:
         """The newest batch that the table holds of this application; None = none, or no table."""
 
     def append(self, frame: DataFrame, target: TableTarget, stamp: BatchStamp) -> int | None:
         """Commits the frame as the batch's rows and returns how many; None = the table held the batch already."""
-
-    def replace(self, frame: DataFrame, path: Path) -> None:
-        """Makes the frame the whole content of the table, in one commit."""

@@ -28,10 +28,12 @@ class StateError(RuntimeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableState:
-    """How a table was begun. `generation` tells runs with different checkpoints on one table apart."""
+    """How a table was begun. `begin`: the first offset of each partition, as {"topic:partition": offset}; partitions
+    that were added later begin at 0. `generation` tells runs with different checkpoints on one table apart."""
 
     topic: str
     profile: Profile
+    begin: dict[str, int]
     schema: str | None = None
     generation: int = 1
     version: int = STATE_VERSION

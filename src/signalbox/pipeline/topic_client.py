@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 from confluent_kafka import (
     Consumer,
     IsolationLevel,
@@ -20,7 +20,7 @@ from confluent_kafka import (
     TopicCollection,
 )
 from confluent_kafka import TopicPartition as ClientPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from signalbox.common.ids import TopicPartition
 from signalbox.pipeline.offsets import DataLossError, OffsetMap, OffsetRange
@@ -102,7 +102,7 @@ class TopicClient:
     def offsets(self, topics: list[str], position: str) -> OffsetMap:
         """The "earliest" or "latest" offsets of all partitions; latest is the last stable offset."""
         topic_ids, partitions = self.partitions(topics)
-        asked = OffsetSpec.earliest() if position == "earliest" else OffsetSpec.latest()
+        asked = getattr(OffsetSpec, position)()
         request = {ClientPartition(tp.topic, tp.partition): asked for tp in partitions}
         answers = self._admin.list_offsets(
             request,
@@ -122,7 +122,7 @@ def new_reader(bootstrap_servers: str, client_options: Mapping[str, str], client
     return Consumer({**settings, "error_cb": _quiet})
 
 
-def _fault(error: KafkaError, topic: str | None, partition: int | None) -> Exception:
+def _fault(error: KafkaError, topic: str, partition: int) -> Exception:
     where = f"{topic}-{partition}"
     if error.code() in (KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._AUTO_OFFSET_RESET):
         return DataLossError(f"records of {where} that were to be read are gone: {error.str()}")
@@ -181,12 +181,10 @@ def read_ranges(
             elif time.monotonic() - moved_at > stall_timeout_seconds:
                 raise TimeoutError(f"no record of {sorted(ends)} for {stall_timeout_seconds:.0f} s")
             for message in messages:
-                where = (message.topic(), message.partition())
-                offset = message.offset()
-                end = ends.get(where)
+                where = (str(message.topic()), int(message.partition() or 0))
+                end, offset, error = ends.get(where), int(message.offset() or 0), message.error()
                 if end is None:
                     continue
-                error = message.error()
                 if error is not None and error.code() != KafkaError._PARTITION_EOF:
                     raise _fault(error, *where)
                 if error is None and offset < end:

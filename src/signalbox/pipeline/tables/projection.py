@@ -1,7 +1,8 @@
 """Records → columns, and the bad ones apart with the reason: native Spark expressions, no row passes through Python.
 
 A record's value is parsed once into `_parsed`. It is good when it is valid UTF-8, one JSON object, every field fits
-its declared type and every NOT NULL field is there; a record without a value (a tombstone) is good and has nulls.
+its declared type and every NOT NULL field is there. A record without a value (a tombstone) is a row of nulls unless the
+shape says otherwise.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ class RecordShape:
     """How records become rows. `fields`: None keeps the value raw (nothing can be bad).
 
     `kept`: the record's own columns in front of the fields. `refused`: a further rule, a SQL expression over
-    `_parsed` that gives a reason or null.
+    `_parsed` that gives a reason or null. `takes_tombstones`: whether a record without a value is a row of nulls.
     """
 
     fields: StructType | None = None
     kept: tuple[str, ...] = RECORD_COLUMNS
     refused: str | None = None
+    takes_tombstones: bool = True
 
     def output_name(self, field: str) -> str:
         """The table's column for a field: its own name, `value_<name>` where the record has a column of that name."""
@@ -50,7 +52,8 @@ def _fits(shape: RecordShape) -> Column:
             fits = fits & F.col("_parsed").getField(field.name).isNotNull()
     if shape.refused:
         fits = fits & F.expr(shape.refused).isNull()
-    return F.col("value").isNull() | F.coalesce(fits, F.lit(False))
+    without_value = F.col("value").isNull() & F.lit(shape.takes_tombstones)
+    return without_value | F.coalesce(fits, F.lit(False))
 
 
 def parsed(records: DataFrame, shape: RecordShape) -> DataFrame:
@@ -77,7 +80,8 @@ def _reason(shape: RecordShape) -> Column:
     """Why a record is bad, in the order in which a person would look."""
     assert shape.fields is not None
     text = _text()
-    reason = F.when(~F.is_valid_utf8(text), "not_utf8")
+    reason = F.when(F.col("value").isNull(), "no_value")
+    reason = reason.when(~F.is_valid_utf8(text), "not_utf8")
     reason = reason.when(F.try_parse_json(text).isNull(), "not_json")
     reason = reason.when(~F.trim(text).startswith("{"), "not_an_object")
     for field in shape.fields.fields:

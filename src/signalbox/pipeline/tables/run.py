@@ -7,25 +7,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql.types import StructType
-
 from signalbox.pipeline.delta_log import count_rows
-from signalbox.pipeline.engine import Engine, open_engine
-from signalbox.pipeline.events import EventListener, PipelineEvent
+from signalbox.pipeline.engine import Engine
+from signalbox.pipeline.events import EventListener, Reporting
 from signalbox.pipeline.offsets import limited, ranges_between
-from signalbox.pipeline.options import TablesOptions, refuse_faulty
-from signalbox.pipeline.progress import ProgressLines, duration_text
-from signalbox.pipeline.table_run import RunCounts, TableRun
-from signalbox.pipeline.table_state import StateFolder, TableState
+from signalbox.pipeline.open_run import TablePlan, open_run
+from signalbox.pipeline.options import TablesOptions
+from signalbox.pipeline.progress import duration_text
+from signalbox.pipeline.table_run import RunCounts, SchemaError, TableRun, fields_of
 from signalbox.pipeline.tables.infer_schema import infer_ddl
 from signalbox.pipeline.tables.projection import RecordShape
 from signalbox.pipeline.topic_client import TopicClient, new_reader, read_ranges
 
 SAMPLE_RECORDS = 5_000
-
-
-class SchemaError(ValueError):
-    """A declared schema that cannot be read, or a topic from which none can be inferred."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +55,8 @@ def sample_values(client: TopicClient, options: TablesOptions) -> list[bytes | N
         reader.close()
 
 
-def _ddl(options: TablesOptions, client: TopicClient, say: Callable[[str], None]) -> str | None:
+def decide_schema(options: TablesOptions, client: TopicClient, say: Callable[[str], None]) -> str | None:
+    """The schema of a table that is begun: as declared, or from a sample. Raises SchemaError."""
     if options.schema != "infer":
         return options.schema
     values = sample_values(client, options)
@@ -75,30 +70,20 @@ def _ddl(options: TablesOptions, client: TopicClient, say: Callable[[str], None]
     return ddl
 
 
-def fields_of(ddl: str | None) -> StructType | None:
-    """The declared fields. Raises SchemaError with what Spark's parser says. Needs a session."""
-    if ddl is None:
-        return None
-    try:
-        return StructType.fromDDL(ddl)
-    except Exception as fault:
-        raise SchemaError(f"the schema [{ddl}] cannot be read: {str(fault).strip().splitlines()[0]}") from fault
-
-
 def _result(run: TableRun, counts: RunCounts) -> TablesResult:
-    raw = run.shape.fields is None
+    dead_table = run.dead_target.path if run.has_dead_table else None
     return TablesResult(
         table=run.good_target.path,
-        dead_table=None if raw else run.dead_target.path,
-        profile=run.state.profile,
+        dead_table=dead_table,
+        profile=run.job.state.profile.value,
         rows=counts.rows,
         dead_rows=counts.dead_rows,
         batches=counts.batches,
         repeated_batches=counts.repeated_batches,
         table_rows=count_rows(run.good_target.path),
-        dead_table_rows=0 if raw else count_rows(run.dead_target.path),
+        dead_table_rows=count_rows(dead_table) if dead_table else 0,
         seconds=counts.seconds,
-        schema=run.state.schema,
+        schema=run.job.state.schema,
     )
 
 
@@ -112,46 +97,17 @@ def run_tables(
     """Brings `options.topic` into its table. See TablesOptions.
 
     `engine`: one that is open already. `listener`: told every step. `say`: where lines for people go.
-    Raises OptionError, StateError, SchemaError, SchemaBreakError, TopicError, JarError, JavaNotFoundError,
-    PipelineError; a run that raised can be started again and goes on where it was.
+    Raises what `open_run` raises, and PipelineError; a run that raised can be started again and goes on where it was.
     """
-    refuse_faulty(options)
-    folder = StateFolder(options.warehouse, options.table_name)
-    lines = ProgressLines(say)
-
-    def tell(event: PipelineEvent) -> None:
-        lines(event)
-        if listener is not None:
-            listener(event)
-
-    with folder.locked():
-        known = folder.read()
-        client_id = f"signalbox-pipeline-{options.table_name}"
-        client = TopicClient(options.bootstrap_servers, options.client_options, client_id)
-        client.partitions([options.topic])
-        begun_with = known.profile if known else None
-        with open_engine(options, engine=engine, begun_with=begun_with, say=say) as opened:
-            state = known
-            if state is None:
-                state = TableState(
-                    topic=options.topic, profile=opened.profile, schema=_ddl(options, client, say)
-                )
-            run = TableRun(
-                spark=opened.spark,
-                options=options,
-                topic=options.topic,
-                folder=folder,
-                state=state,
-                shape=RecordShape(fields=fields_of(state.schema)),
-                sink=opened.sink(options.commit),
-                listener=tell,
-                client=client,
-            )
-            last_batch = run.sink.last_batch(run.good_target)
-            folder.refuse_mismatch(state, options.topic, options.schema, last_batch)
-            run.prepare()
-            folder.write(state)
-            result = _result(run, run.run())
+    plan = TablePlan(
+        name=options.table_name,
+        topic=options.topic,
+        schema=options.schema,
+        decide_schema=lambda client: decide_schema(options, client, say),
+        shape_of=lambda ddl: RecordShape(fields=fields_of(ddl)),
+    )
+    with open_run(options, plan, engine, Reporting(say, listener)) as run:
+        result = _result(run, run.run())
     say(
         f"{options.table_name}: {result.rows:,} rows added in {result.batches} batches, "
         f"{duration_text(result.seconds)}; {result.table_rows:,} rows in {result.table}"

@@ -1,0 +1,71 @@
+"""The figures of the report, read from the roll-up tables as plain JSON values: no Spark, no Java.
+
+`completeness` comes first because every other figure is worth what it says: it holds the trail of every broker, and
+the table's rows beside the topic's records as the last run counted them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from signalbox.pipeline.audit.rollups import ROLLUPS, rollup_path
+from signalbox.pipeline.audit.sequence_check import writer_sequences
+from signalbox.pipeline.delta_log import count_rows, read_table
+from signalbox.pipeline.table_state import StateFolder
+
+FIGURES_VERSION = 1
+LAST_RUN = "last_run.json"
+
+# By what each list is sorted for a reader: most first, or in time.
+_ORDER = {"latency": ("window_ms", False), "clients": ("last_ms", True), "kinds": ("events", True)}
+
+
+def _rows(events_table: Path, rollup: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = read_table(rollup_path(events_table, rollup)).to_pylist()
+    key, newest_first = _ORDER.get(rollup, ("requests", True))
+    return sorted(rows, key=lambda row: row.get(key) or 0, reverse=newest_first)
+
+
+def _completeness(warehouse: Path, name: str) -> dict[str, Any]:
+    events_table = warehouse / name
+    trails = writer_sequences(_rows(events_table, "sequences"), _rows(events_table, "gaps"))
+    last_run = StateFolder(warehouse, name).path / LAST_RUN
+    counted = json.loads(last_run.read_text()) if last_run.is_file() else {}
+    table_rows, dead_rows = count_rows(events_table), count_rows(events_table.with_name(f"{name}_dead"))
+    topic_records = counted.get("topic_records")
+    return {
+        "complete": all(trail.whole for trail in trails) and topic_records == table_rows + dead_rows,
+        "topic_records": topic_records,
+        "table_rows": table_rows,
+        "dead_rows": dead_rows,
+        "missing_events": sum(trail.missing for trail in trails),
+        "duplicate_events": sum(trail.duplicates for trail in trails),
+        "brokers": [trail.as_json() for trail in trails],
+    }
+
+
+def _totals(figures: dict[str, Any]) -> dict[str, Any]:
+    by_kind = {row["kind"]: row["requests"] for row in figures["kinds"]}
+    times = [(row["first_ms"], row["last_ms"]) for row in figures["kinds"]]
+    return {
+        "requests": sum(row["requests"] for row in figures["requests"]),
+        "forwarded": by_kind.get("forwarded", 0),
+        "refused": by_kind.get("refused", 0),
+        "denied": by_kind.get("denied", 0),
+        "misrouted": by_kind.get("misrouted", 0),
+        "connections": by_kind.get("connection_open", 0),
+        "first_ms": min((first for first, _ in times), default=None),
+        "last_ms": max((last for _, last in times), default=None),
+    }
+
+
+def read_figures(warehouse: Path, name: str) -> dict[str, Any]:
+    """All figures. Raises FileNotFoundError when the audit pipeline has not run in this warehouse."""
+    events_table = warehouse / name
+    figures: dict[str, Any] = {"version": FIGURES_VERSION, "completeness": _completeness(warehouse, name)}
+    lists = {rollup: _rows(events_table, rollup) for rollup in ROLLUPS if rollup not in ("sequences", "gaps")}
+    figures.update(lists)
+    figures["totals"] = _totals(figures)
+    return figures

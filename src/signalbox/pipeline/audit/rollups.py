@@ -1,0 +1,76 @@
+"""The roll-up tables, one SQL statement each over the view `events`.
+
+A request is counted where the client asked: roll-ups of frequent APIs, forwarded requests on the broker that received
+them, admin requests on the controller only when they came to it directly. Durations are microseconds; -1 in an event
+means "not measured" and stays out. Each table is renewed as a whole: late events need no special case.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from signalbox.pipeline.delta_log import replace_table
+
+ASKED = "(kind IN ('rollup', 'forwarded') OR (kind = 'admin' AND forwarding_principal = ''))"
+
+_MEASURES = """
+  sum(count) AS requests, sum(error_count) AS errors,
+  CAST(round(sum(CASE WHEN duration_us >= 0 THEN duration_us END)
+       / sum(CASE WHEN duration_us >= 0 THEN count END)) AS BIGINT) AS mean_us,
+  max(greatest(max_duration_us, CASE WHEN count = 1 THEN duration_us ELSE -1 END)) AS max_us,
+  sum(request_bytes) AS request_bytes, sum(response_bytes) AS response_bytes"""
+_SPAN = "min(timestamp_ms) AS first_ms, max(timestamp_ms) AS last_ms"
+
+ROLLUPS: dict[str, str] = {
+    # What is in the trail at all.
+    "kinds": f"SELECT kind, sum(count) AS requests, count(*) AS events, {_SPAN} FROM events GROUP BY kind",
+    # Who asked what on which listener of which broker.
+    "requests": f"""SELECT broker_id, listener, plane, principal, client_id, api, {_MEASURES}, {_SPAN}
+        FROM events WHERE {ASKED} GROUP BY ALL""",
+    "apis": f"SELECT api, api_version, {_MEASURES} FROM events WHERE {ASKED} GROUP BY ALL",
+    # Sent on to the controller: from which broker to which node, and how long the whole hop took.
+    "forwarded": """SELECT broker_id, target_node, api, principal, client_id, sum(count) AS requests,
+        sum(CASE WHEN error NOT IN ('', 'NONE') THEN 1 ELSE 0 END) AS errors,
+        percentile_approx(CASE WHEN duration_us >= 0 THEN duration_us END, 0.5) AS p50_us,
+        percentile_approx(CASE WHEN duration_us >= 0 THEN duration_us END, 0.99) AS p99_us,
+        min(timestamp_ms) AS first_ms, max(timestamp_ms) AS last_ms
+        FROM events WHERE kind = 'forwarded' GROUP BY ALL""",
+    # Decided by the controller: for whom, and through which broker it came.
+    "decided": f"""SELECT broker_id, api, principal, forwarding_principal, client_id, resource, error,
+        sum(count) AS requests, {_SPAN} FROM events WHERE kind = 'admin' GROUP BY ALL""",
+    "refused": f"""SELECT kind, broker_id, listener, plane, api, error, reason, principal, client_id, client_address,
+        sum(count) AS requests, {_SPAN} FROM events WHERE kind IN ('refused', 'denied', 'policy') GROUP BY ALL""",
+    # Which node or cluster was meant, and which one answered.
+    "misrouted": f"""SELECT broker_id, listener, expected, actual, error, sum(count) AS requests,
+        count(DISTINCT client_id) AS clients, {_SPAN} FROM events WHERE kind = 'misrouted' GROUP BY ALL""",
+    # Latency over time, per plane: does a loaded data plane delay the control plane?
+    "latency": f"""SELECT timestamp_ms - pmod(timestamp_ms, 10000) AS window_ms, plane, listener, api,
+        {_MEASURES} FROM events WHERE {ASKED} OR kind = 'admin' GROUP BY ALL""",
+    "clients": f"""SELECT client_software, client_id, principal, listener,
+        sum(CASE WHEN kind = 'connection_open' THEN 1 ELSE 0 END) AS connections,
+        max(api_version) AS newest_api_version, {_SPAN} FROM events GROUP BY ALL""",
+    # Is the trail itself whole? Per writer: how much, from where to where.
+    "sequences": """SELECT broker_id, broker_epoch, count(*) AS events, min(seq) AS first_seq, max(seq) AS last_seq,
+        count(DISTINCT seq) AS distinct_seqs FROM events GROUP BY ALL""",
+    "gaps": """SELECT broker_id, broker_epoch, before + 1 AS from_seq, seq - 1 AS to_seq FROM (
+        SELECT broker_id, broker_epoch, seq, lag(seq) OVER (PARTITION BY broker_id, broker_epoch ORDER BY seq) AS before
+        FROM (SELECT DISTINCT broker_id, broker_epoch, seq FROM events)) WHERE seq - before > 1""",
+}
+
+
+def rollup_path(events_table: Path, rollup: str) -> Path:
+    """Where a roll-up of an events table is."""
+    return events_table.with_name(f"{events_table.name}_{rollup}")
+
+
+def renew_rollups(events: DataFrame, events_table: Path) -> None:
+    """Renews every roll-up table beside the events table."""
+    kept = events.persist()
+    kept.createOrReplaceTempView("events")
+    try:
+        for name, statement in ROLLUPS.items():
+            replace_table(rollup_path(events_table, name), kept.sparkSession.sql(statement).toArrow())
+    finally:
+        kept.unpersist()

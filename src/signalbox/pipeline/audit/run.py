@@ -1,0 +1,116 @@
+"""`run_audit`: the audit topic → the events table, the roll-up tables and the figures."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from signalbox.pipeline.audit.event_table import KEPT_COLUMNS, NEWER_SCHEMA, event_ddl
+from signalbox.pipeline.audit.figures import LAST_RUN, read_figures
+from signalbox.pipeline.audit.rollups import renew_rollups
+from signalbox.pipeline.engine import Engine
+from signalbox.pipeline.events import EventListener, Reporting
+from signalbox.pipeline.open_run import TablePlan, open_run
+from signalbox.pipeline.options import AuditOptions
+from signalbox.pipeline.progress import duration_text
+from signalbox.pipeline.table_run import RunCounts, TableRun, fields_of
+from signalbox.pipeline.tables.projection import RecordShape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditResult:
+    """What a run did, where the events are, and the figures (see `audit/figures.py`)."""
+
+    events_table: Path
+    dead_table: Path
+    profile: str
+    rows: int
+    dead_rows: int
+    batches: int
+    seconds: float
+    figures: dict[str, Any]
+
+    @property
+    def complete(self) -> bool:
+        """Table rows = topic records, and no broker's `seq` has a gap."""
+        return bool(self.figures["completeness"]["complete"])
+
+
+def audit_shape(ddl: str | None) -> RecordShape:
+    """Events as rows; needs a session."""
+    return RecordShape(fields_of(ddl), kept=KEPT_COLUMNS, refused=NEWER_SCHEMA, takes_tombstones=False)
+
+
+def _renew(run: TableRun) -> None:
+    """Roll-ups of what is in the table, and what the topic held up to there."""
+    renew_rollups(run.rows(), run.good_target.path)
+    counted = {"topic_records": run.consumed(), "at_ms": int(time.time() * 1000)}
+    path = run.job.folder.path / LAST_RUN
+    fresh = path.with_suffix(".fresh")
+    fresh.write_text(json.dumps(counted) + "\n")
+    fresh.replace(path)
+
+
+def _meanwhile(run: TableRun, options: AuditOptions) -> Callable[[], None]:
+    renewed = [time.monotonic()]
+
+    def renew_when_due() -> None:
+        if options.trigger_seconds is not None and time.monotonic() - renewed[0] > options.roll_up_every_seconds:
+            _renew(run)
+            renewed[0] = time.monotonic()
+
+    return renew_when_due
+
+
+def _result(run: TableRun, counts: RunCounts, options: AuditOptions) -> AuditResult:
+    return AuditResult(
+        events_table=run.good_target.path,
+        dead_table=run.dead_target.path,
+        profile=run.job.state.profile.value,
+        rows=counts.rows,
+        dead_rows=counts.dead_rows,
+        batches=counts.batches,
+        seconds=counts.seconds,
+        figures=read_figures(options.warehouse, options.name),
+    )
+
+
+def completeness_line(figures: dict[str, Any]) -> str:
+    """The verdict on the trail, as one line."""
+    found = figures["completeness"]
+    rows, records = found["table_rows"] + found["dead_rows"], found["topic_records"]
+    if found["complete"]:
+        return f"complete: {rows:,} events = {records:,} records, no gap in seq of {len(found['brokers'])} writers"
+    late = [broker for broker in found["brokers"] if not broker["whole"]]
+    writers = ", ".join(f"broker {broker['broker_id']} epoch {broker['broker_epoch']}" for broker in late)
+    gaps = (
+        f"; {found['missing_events']:,} events missing, seq has gaps or lost its beginning at {writers}" if late else ""
+    )
+    return f"INCOMPLETE: {rows:,} events in the tables, {records:,} records in the topic{gaps}"
+
+
+def run_audit(
+    options: AuditOptions,
+    *,
+    engine: Engine | None = None,
+    listener: EventListener | None = None,
+    say: Callable[[str], None] = print,
+) -> AuditResult:
+    """Brings the audit trail into tables and returns the figures. See AuditOptions.
+
+    Raises what `open_run` raises, and PipelineError; a run that raised can be started again and goes on where it was.
+    """
+    ddl = event_ddl()
+    plan = TablePlan(options.name, options.topic, None, lambda _: ddl, audit_shape)
+    with open_run(options, plan, engine, Reporting(say, listener)) as run:
+        counts = run.run(_meanwhile(run, options))
+        begun = time.monotonic()
+        _renew(run)
+        say(f"{options.name}: roll-ups renewed in {duration_text(time.monotonic() - begun)}")
+        result = _result(run, counts, options)
+    say(f"{options.name}: {result.rows:,} events added; {completeness_line(result.figures)}")
+    return result

@@ -1,0 +1,65 @@
+"""Is the trail whole? Every broker numbers its events per broker epoch without a gap; what is missing shows.
+
+A drop (the broker's queue was full) uses up its numbers, so it is a gap here. Events that were written twice are
+counted but do not make a trail incomplete. Numbers begin at 0 or 1: a trail that begins later lost its beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+FIRST_NUMBERS = (0, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterSequence:
+    """The trail of one broker in one broker epoch. `gaps`: the missing numbers as inclusive (from, to) pairs."""
+
+    broker_id: int
+    broker_epoch: int
+    events: int
+    first_seq: int
+    last_seq: int
+    gaps: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def missing(self) -> int:
+        """Events inside the trail that are not there."""
+        return sum(last - first + 1 for first, last in self.gaps)
+
+    @property
+    def duplicates(self) -> int:
+        """Events that are there more than once."""
+        return self.events - (self.last_seq - self.first_seq + 1 - self.missing)
+
+    @property
+    def whole(self) -> bool:
+        """Nothing missing, from the first number on."""
+        return not self.gaps and self.first_seq in FIRST_NUMBERS
+
+    def as_json(self) -> dict[str, Any]:
+        """Fields and verdicts as plain JSON values."""
+        verdict = {"missing": self.missing, "duplicates": self.duplicates, "whole": self.whole}
+        return {**asdict(self), "gaps": [list(gap) for gap in self.gaps], **verdict}
+
+
+def writer_sequences(sequences: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> list[WriterSequence]:
+    """The writers' trails from the rows of the roll-ups `sequences` and `gaps`, by broker and epoch."""
+    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for gap in gaps:
+        writer = (gap["broker_id"], gap["broker_epoch"])
+        found.setdefault(writer, []).append((gap["from_seq"], gap["to_seq"]))
+    trails = [
+        WriterSequence(
+            broker_id=row["broker_id"],
+            broker_epoch=row["broker_epoch"],
+            events=row["events"],
+            first_seq=row["first_seq"],
+            last_seq=row["last_seq"],
+            gaps=sorted(found.get((row["broker_id"], row["broker_epoch"]), [])),
+        )
+        for row in sequences
+    ]
+    return sorted(trails, key=lambda trail: (trail.broker_id, trail.broker_epoch))

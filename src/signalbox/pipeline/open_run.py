@@ -1,0 +1,62 @@
+"""Opening a run: lock, topic, engine, what is remembered, tables; in the order in which each can refuse.
+
+Nothing is written before everything was asked: a refused run leaves the warehouse as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from signalbox.pipeline.checkpoint_files import flat_offsets
+from signalbox.pipeline.engine import Engine, open_engine
+from signalbox.pipeline.events import PipelineEvent, Reporting
+from signalbox.pipeline.options import RunOptions, refuse_faulty
+from signalbox.pipeline.progress import ProgressLines
+from signalbox.pipeline.table_run import TableJob, TableRun
+from signalbox.pipeline.table_state import StateFolder, TableState
+from signalbox.pipeline.tables.projection import RecordShape
+from signalbox.pipeline.topic_client import TopicClient
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """A table to be: `schema` as asked for, `decide_schema` for the first run, `shape_of` for what was decided."""
+
+    name: str
+    topic: str
+    schema: str | None
+    decide_schema: Callable[[TopicClient], str | None]
+    shape_of: Callable[[str | None], RecordShape]
+
+
+@contextmanager
+def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, reporting: Reporting) -> Iterator[TableRun]:
+    """A run that is ready to go. Raises OptionError, StateError, TopicError, JarError, JavaNotFoundError, SchemaError,
+    SchemaBreakError."""
+    refuse_faulty(options)
+    lines = ProgressLines(reporting.say)
+
+    def tell(event: PipelineEvent) -> None:
+        lines(event)
+        if reporting.listener is not None:
+            reporting.listener(event)
+
+    folder = StateFolder(options.warehouse, plan.name)
+    client = TopicClient(options.bootstrap_servers, options.client_options, f"signalbox-pipeline-{plan.name}")
+    client.partitions([plan.topic])
+    with folder.locked():
+        state = folder.read()
+        begun_with = state.profile if state else None
+        with open_engine(options, engine=engine, begun_with=begun_with, say=reporting.say) as opened:
+            if state is None:
+                schema = plan.decide_schema(client)
+                begin = flat_offsets(client.offsets([plan.topic], options.starting).to_json())
+                state = TableState(topic=plan.topic, profile=opened.profile, begin=begin, schema=schema)
+            job = TableJob(folder, state, plan.shape_of(state.schema))
+            run = TableRun(job, options, opened, client, tell)
+            folder.refuse_mismatch(state, plan.topic, plan.schema, run.last_batch())
+            run.prepare()
+            folder.write(state)
+            yield run

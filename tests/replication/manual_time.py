@@ -1,0 +1,65 @@
+"""Time and turns that move when a test says so."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+from signalbox.common.clock import ManualClock
+
+
+class ManualHandle:
+    def __init__(self) -> None:
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class ManualTimers:
+    """The `Timers` port over a ManualClock."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self._heap: list[tuple[float, int, ManualHandle, Callable[[], None]]] = []
+        self._serial = 0
+
+    def call_later(self, delay: float, callback: Callable[[], None], /) -> ManualHandle:
+        handle = ManualHandle()
+        self._serial += 1
+        heapq.heappush(self._heap, (self.clock.monotonic() + delay, self._serial, handle, callback))
+        return handle
+
+    @property
+    def armed(self) -> list[float]:
+        """When the timers that count will fire."""
+        return sorted(at for at, _, handle, _ in self._heap if not handle.cancelled)
+
+    def run_due(self) -> bool:
+        """Fire what is due; True when something was."""
+        fired = False
+        while self._heap and self._heap[0][0] <= self.clock.monotonic() + 1e-9:
+            _, _, handle, callback = heapq.heappop(self._heap)
+            if not handle.cancelled:
+                fired = True
+                callback()
+        return fired
+
+
+class ManualTurns:
+    """The `at_turn_end` port: `end` ends the turn."""
+
+    def __init__(self) -> None:
+        self._callbacks: list[Callable[[], None]] = []
+
+    def __call__(self, callback: Callable[[], None]) -> None:
+        self._callbacks.append(callback)
+
+    def end(self) -> bool:
+        """Run everything that waits for the turn's end; True when something did."""
+        ran = bool(self._callbacks)
+        while self._callbacks:
+            callbacks, self._callbacks = self._callbacks, []
+            for callback in callbacks:
+                callback()
+        return ran

@@ -1,0 +1,445 @@
+"""Brokers' replica managers over real storage in one process: messages are encoded, queued and delivered by hand.
+
+The controller is a table: partitions with leader, ISR and epochs, changed by `elect`, by AlterPartition and by kills.
+Time stands still until `advance`. A killed broker loses what its logs had queued; its files stay.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from signalbox.common.clock import ManualClock
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
+from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
+from signalbox.replication.config_rows import ReplicationConfig
+from signalbox.replication.partition import Partition
+from signalbox.replication.ports import Answered, TopicSettings
+from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.replication.replica_parts import Engine, Neighbours
+from signalbox.storage.file_system import FileSystem, RealFileSystem
+from signalbox.storage.log_config import LogConfig
+from signalbox.storage.log_manager import LogManager
+from tests.replication.manual_time import ManualTimers, ManualTurns
+
+TOPIC = "flights"
+TOPIC_ID = bytes(range(16))
+FETCH_VERSION = 18
+CLUSTER_ID = "test-cluster"
+
+
+def batch_of(*values: bytes, producer_id: int = -1, producer_epoch: int = 0, sequence: int = 0) -> bytearray:
+    """A batch of records with these values, as a producer sends it."""
+    idempotent = producer_id >= 0
+    return bytearray(
+        encode_batch(
+            [Record(value=value) for value in values],
+            timestamp_ms=ManualClock().now_ms(),
+            producer_id=producer_id,
+            producer_epoch=producer_epoch if idempotent else -1,
+            base_sequence=sequence if idempotent else -1,
+        )
+    )
+
+
+def bytes_of(records: Any) -> bytes:
+    """The bytes behind a records field, wherever they are."""
+    if records is None:
+        return b""
+    return bytes(records.read()) if hasattr(records, "read") else bytes(records)
+
+
+def values_of(records: Any) -> list[bytes | None]:
+    return [record.value for record in decode_records(bytes_of(records), allow_partial_tail=True)]
+
+
+def over_the_wire(message: Any, version: int) -> Any:
+    """What arrives of a message at the other end."""
+    encoded = b"".join(bytes_of(chunk) for chunk in message.encode_chunks(version))
+    return type(message).decode(memoryview(bytearray(encoded)), version)
+
+
+@dataclass
+class PartitionRow:
+    """The controller's knowledge of one partition."""
+
+    leader: int
+    isr: list[int]
+    replicas: list[int]
+    leader_epoch: int = 0
+    partition_epoch: int = 0
+
+
+@dataclass
+class MemoryView:
+    """The `ClusterView` of all brokers: the controller's table."""
+
+    alive: set[int]
+    rows: dict[TopicPartition, PartitionRow] = field(default_factory=dict)
+
+    def is_alive(self, broker_id: int) -> bool:
+        return broker_id in self.alive
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        return TOPIC if topic_id == TOPIC_ID and self.rows else None
+
+    def leader_of(self, topic_partition: TopicPartition) -> tuple[int, int] | None:
+        row = self.rows.get(topic_partition)
+        return None if row is None else (row.leader, row.leader_epoch)
+
+
+@dataclass
+class MemoryConfigs:
+    """The `TopicConfigs` of all brokers."""
+
+    log: LogConfig = field(default_factory=LogConfig)
+    topic: TopicSettings = field(default_factory=TopicSettings)
+
+    def log_config(self, topic: str) -> LogConfig:
+        return self.log
+
+    def settings(self, topic: str) -> TopicSettings:
+        return self.topic
+
+
+class MemoryChannel:
+    """The `LeaderChannel` port: requests wait in the cluster's mail until they are delivered."""
+
+    def __init__(self, cluster: MemoryCluster, sender: int, receiver: int) -> None:
+        self.cluster = cluster
+        self.sender, self.receiver = sender, receiver
+        self.life = cluster.brokers[sender].life
+        self.closed = False
+
+    def send(self, request: Any, on_answer: Answered) -> None:
+        self.cluster.mail.append(lambda: self._deliver(request, on_answer))
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _answer(self, on_answer: Answered, answer: Any) -> None:
+        sender = self.cluster.brokers.get(self.sender)
+        if not self.closed and sender is not None and sender.life == self.life:
+            on_answer(answer)
+
+    def _deliver(self, request: Any, on_answer: Answered) -> None:
+        receiver = self.cluster.brokers.get(self.receiver)
+        if self.closed:
+            return
+        if receiver is None or (self.sender, self.receiver) in self.cluster.cut:
+            self._answer(on_answer, ConnectionError(f"broker {self.receiver} is down"))
+            return
+        receiver.serve(request, lambda answer: self.cluster.mail.append(lambda: self._answer(on_answer, answer)))
+
+
+class MemoryAlterPartition:
+    """The `AlterPartitionSender` port."""
+
+    def __init__(self, cluster: MemoryCluster, broker_id: int) -> None:
+        self.cluster = cluster
+        self.broker_id = broker_id
+
+    def send(self, request: AlterPartitionRequest, on_answer: Callable[[AlterPartitionResponse | Error], None]) -> None:
+        request = over_the_wire(request, 3)
+        life = self.cluster.brokers[self.broker_id].life
+
+        def deliver() -> None:
+            answer = self.cluster.alter_partition(request)
+            broker = self.cluster.brokers.get(self.broker_id)
+            if broker is not None and broker.life == life:
+                on_answer(answer)
+
+        self.cluster.mail.append(deliver)
+
+
+class MemoryBroker:
+    """One broker's life, from start to kill."""
+
+    def __init__(self, cluster: MemoryCluster, broker_id: int, file_system: FileSystem | None = None) -> None:
+        self.broker_id = broker_id
+        self.life = cluster.next_life()
+        cluster.brokers[broker_id] = self
+        self.timers = ManualTimers(cluster.clock)
+        self.turns = ManualTurns()
+        self.logs = LogManager([str(cluster.folder / str(broker_id))], file_system or RealFileSystem(), cluster.clock)
+        self.logs.start(CLUSTER_ID, broker_id)
+        life = self.life
+        neighbours = Neighbours(
+            broker_id=broker_id,
+            broker_epoch=lambda: life,
+            cluster=cluster.view,
+            configs=cluster.configs,
+            alter_partition=MemoryAlterPartition(cluster, broker_id),
+            leaders=_Channels(cluster, broker_id),
+        )
+        self.manager = ReplicaManager(
+            self.logs,
+            neighbours,
+            Engine(cluster.clock, self.timers, self.turns),
+            cluster.config,
+            random.Random(broker_id),
+        )
+        self.manager.start()
+
+    def serve(self, request: Any, answer: Callable[[Any], None]) -> None:
+        """Answer a peer's request."""
+        if isinstance(request, FetchRequest):
+            arrived = over_the_wire(request, FETCH_VERSION)
+            self.manager.fetch(arrived, FETCH_VERSION).then(
+                lambda response: answer(over_the_wire(response, FETCH_VERSION))
+            )
+        else:
+            assert isinstance(request, ListOffsetsRequest)
+            listed: ListOffsetsResponse = self.manager.list_offsets(over_the_wire(request, 9), 9)
+            answer(over_the_wire(listed, 9))
+
+    def partition(self, index: int = 0) -> Partition:
+        found = self.manager.partition(TOPIC, index)
+        assert found is not None
+        return found
+
+    def content(self, index: int = 0, end: int | None = None) -> bytes:
+        """The log's bytes up to `end` (its end when None)."""
+        log = self.logs.get(TopicPartition(TOPIC, index))
+        assert log is not None
+        offset, pieces = log.log_start_offset, []
+        end = log.log_end_offset if end is None else end
+        while offset < end:
+            piece = bytes_of(log.read(offset, 1 << 20, end).records)
+            if not piece:
+                break
+            pieces.append(piece)
+            offset = [record.offset for record in decode_records(piece, allow_partial_tail=True)][-1] + 1
+        return b"".join(pieces)
+
+
+class _Channels:
+    def __init__(self, cluster: MemoryCluster, sender: int) -> None:
+        self.cluster, self.sender = cluster, sender
+
+    def open(self, broker_id: int) -> MemoryChannel:
+        return MemoryChannel(self.cluster, self.sender, broker_id)
+
+
+class MemoryCluster:
+    """Brokers, their controller and the mail between them."""
+
+    def __init__(
+        self,
+        folder: Path,
+        broker_ids: Iterable[int] = (1, 2, 3),
+        config: ReplicationConfig | None = None,
+        min_insync_replicas: int = 1,
+    ) -> None:
+        self.folder = folder
+        self.clock = ManualClock()
+        self.config = config or ReplicationConfig()
+        self.configs = MemoryConfigs(topic=TopicSettings(min_insync_replicas=min_insync_replicas))
+        self.view = MemoryView(set())
+        self.brokers: dict[int, MemoryBroker] = {}
+        self.mail: deque[Callable[[], None]] = deque()
+        self.cut: set[tuple[int, int]] = set()  # (sender, receiver) pairs that do not reach each other
+        self.alter_partition_error = Error.NONE
+        self.controller_epoch = 1
+        self._lives = 0
+        for broker_id in broker_ids:
+            self.start(broker_id)
+
+    def next_life(self) -> int:
+        self._lives += 1
+        return self._lives
+
+    # -- brokers
+
+    def start(self, broker_id: int, file_system: FileSystem | None = None) -> MemoryBroker:
+        self.view.alive.add(broker_id)
+        return MemoryBroker(self, broker_id, file_system)
+
+    def kill(self, broker_id: int) -> None:
+        """SIGKILL: no word to anybody; the kernel keeps what was written and frees the lock."""
+        broker = self.brokers.pop(broker_id)
+        self.view.alive.discard(broker_id)
+        for directory in broker.logs.directories:
+            directory.unlock()
+
+    # -- the controller
+
+    def create(self, replicas: list[int], partitions: int = 1) -> None:
+        """A topic whose partitions are all led by the first replica."""
+        for index in range(partitions):
+            row = PartitionRow(replicas[0], list(replicas), list(replicas))
+            self.view.rows[TopicPartition(TOPIC, index)] = row
+        self.tell(is_new=True)
+
+    def elect(self, leader: int, index: int = 0, isr: list[int] | None = None) -> None:
+        """A new leader epoch; the ISR is what is alive of the old one unless given."""
+        row = self.view.rows[TopicPartition(TOPIC, index)]
+        row.leader = leader
+        row.isr = isr if isr is not None else [member for member in row.isr if member in self.view.alive]
+        row.leader_epoch += 1
+        row.partition_epoch += 1
+        self.tell()
+
+    def tell(self, *, is_new: bool = False, only: Iterable[int] | None = None) -> None:
+        """LeaderAndIsr with everything, to all brokers that are up."""
+        for broker_id in list(self.brokers) if only is None else only:
+            self.tell_one(broker_id, is_new=is_new)
+
+    def tell_one(self, broker_id: int, *, is_new: bool = False) -> LeaderAndIsrResponse:
+        states = [
+            LeaderAndIsrRequest.LeaderAndIsrPartitionState(
+                partition_index=tp.partition,
+                controller_epoch=self.controller_epoch,
+                leader=row.leader,
+                leader_epoch=row.leader_epoch,
+                isr=list(row.isr),
+                partition_epoch=row.partition_epoch,
+                replicas=list(row.replicas),
+                is_new=is_new,
+            )
+            for tp, row in self.view.rows.items()
+            if broker_id in row.replicas
+        ]
+        request = LeaderAndIsrRequest(
+            controller_id=1,
+            controller_epoch=self.controller_epoch,
+            topic_states=[
+                LeaderAndIsrRequest.LeaderAndIsrTopicState(topic_name=TOPIC, topic_id=TOPIC_ID, partition_states=states)
+            ],
+        )
+        manager = self.brokers[broker_id].manager
+        response: LeaderAndIsrResponse = over_the_wire(manager.become_leader_or_follower(over_the_wire(request, 7)), 7)
+        return response
+
+    def stop_replica(self, broker_id: int, *, delete: bool, leader_epoch: int = -2) -> StopReplicaResponse:
+        state = StopReplicaRequest.StopReplicaPartitionState(
+            partition_index=0, leader_epoch=leader_epoch, delete_partition=delete
+        )
+        topic = StopReplicaRequest.StopReplicaTopicState(topic_name=TOPIC, partition_states=[state])
+        request = StopReplicaRequest(controller_epoch=self.controller_epoch, topic_states=[topic])
+        manager = self.brokers[broker_id].manager
+        response: StopReplicaResponse = over_the_wire(manager.stop_replica(over_the_wire(request, 4)), 4)
+        return response
+
+    def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        """The controller's rules, as far as they matter to a leader."""
+        response = AlterPartitionResponse(error_code=self.alter_partition_error)
+        for topic in request.topics if not self.alter_partition_error else ():
+            answers = []
+            for asked in topic.partitions:
+                row = self.view.rows[TopicPartition(TOPIC, asked.partition_index)]
+                wanted = [state.broker_id for state in asked.new_isr_with_epochs]
+                error = self._check(asked, row, wanted, request.broker_id)
+                if error is Error.NONE and wanted != row.isr:
+                    row.isr = wanted
+                    row.partition_epoch += 1
+                answers.append(
+                    AlterPartitionResponse.PartitionData(
+                        partition_index=asked.partition_index,
+                        error_code=error,
+                        leader_id=row.leader,
+                        leader_epoch=row.leader_epoch,
+                        isr=list(row.isr),
+                        partition_epoch=row.partition_epoch,
+                    )
+                )
+            response.topics.append(AlterPartitionResponse.TopicData(topic_id=topic.topic_id, partitions=answers))
+        decoded: AlterPartitionResponse = over_the_wire(response, 3)
+        return decoded
+
+    def _check(
+        self, asked: AlterPartitionRequest.PartitionData, row: PartitionRow, wanted: list[int], leader: int
+    ) -> Error:
+        if asked.leader_epoch < row.leader_epoch or leader != row.leader:
+            return Error.FENCED_LEADER_EPOCH
+        if asked.partition_epoch < row.partition_epoch and wanted != row.isr:
+            return Error.INVALID_UPDATE_VERSION
+        return Error.INELIGIBLE_REPLICA if set(wanted) - self.view.alive else Error.NONE
+
+    # -- time
+
+    def run(self) -> None:
+        """Deliver mail and end turns until nothing moves any more."""
+        moved = True
+        while moved:
+            moved = False
+            for broker in list(self.brokers.values()):
+                moved |= broker.turns.end()
+            if self.mail:
+                moved = True
+                self.mail.popleft()()
+
+    def advance(self, ms: int, step_ms: int = 50) -> None:
+        """Let time pass, with everything that becomes due on the way."""
+        while ms > 0:
+            taken = min(ms, step_ms)
+            self.clock.advance(taken)
+            ms -= taken
+            for broker in list(self.brokers.values()):
+                broker.timers.run_due()
+            self.run()
+
+    # -- clients
+
+    def produce(self, broker_id: int, *values: bytes, acks: int = -1, index: int = 0, timeout_ms: int = 1_000) -> Any:
+        """An outcome that may be pending; run the cluster to bring it on."""
+        return self.brokers[broker_id].manager.append([((TOPIC, index), batch_of(*values))], acks, timeout_ms)
+
+    def consume(self, broker_id: int, offset: int = 0, index: int = 0, max_bytes: int = 1 << 20) -> Any:
+        """(partition data of one sessionless fetch, its values)."""
+        request = fetch_request(offset, index, max_bytes=max_bytes)
+        pending = self.brokers[broker_id].manager.fetch(request, FETCH_VERSION)
+        data = partition_data(over_the_wire(pending.value, FETCH_VERSION))
+        return data, values_of(data.records)
+
+
+def fetch_request(
+    offset: int = 0,
+    index: int = 0,
+    *,
+    max_wait_ms: int = 0,
+    min_bytes: int = 1,
+    max_bytes: int = 1 << 20,
+    replica: tuple[int, int] = (-1, -1),
+    leader_epoch: int = -1,
+    last_fetched_epoch: int = -1,
+    session: tuple[int, int] = (0, -1),
+    isolation_level: int = 0,
+) -> FetchRequest:
+    """A fetch of one partition. `replica`: (id, broker epoch); `session`: (id, epoch)."""
+    asked = FetchRequest.FetchPartition(
+        partition=index,
+        current_leader_epoch=leader_epoch,
+        fetch_offset=offset,
+        last_fetched_epoch=last_fetched_epoch,
+        log_start_offset=0 if replica[0] >= 0 else -1,
+        partition_max_bytes=max_bytes,
+    )
+    return FetchRequest(
+        replica_state=FetchRequest.ReplicaState(replica_id=replica[0], replica_epoch=replica[1]),
+        max_wait_ms=max_wait_ms,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        isolation_level=isolation_level,
+        session_id=session[0],
+        session_epoch=session[1],
+        topics=[FetchRequest.FetchTopic(topic=TOPIC, topic_id=TOPIC_ID, partitions=[asked])],
+    )
+
+
+def partition_data(response: FetchResponse) -> FetchResponse.PartitionData:
+    """The only partition of a response."""
+    assert response.error_code == 0
+    assert len(response.responses) == 1
+    assert len(response.responses[0].partitions) == 1
+    return response.responses[0].partitions[0]

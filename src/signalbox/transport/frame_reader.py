@@ -29,7 +29,7 @@ class FrameReader:
     """One connection's place in its incoming stream."""
 
     __slots__ = (
-        "_backlog", "_backlog_start", "_buffer", "_filled", "_frame", "_pool", "_prefix", "max_frame_bytes",
+        "_backlog", "_backlog_start", "_buffer", "_filled", "_frame", "_own", "_pool", "_prefix", "max_frame_bytes",
         "muted", "on_frame", "target",
     )  # fmt: skip
 
@@ -44,6 +44,7 @@ class FrameReader:
         self._buffer: PooledBuffer | None = None
         self._filled = 0
         self._prefix = b""
+        self._own: bytearray | None = None  # the backlog's memory
         self._backlog: memoryview | None = None
         self._backlog_start = 0
 
@@ -107,19 +108,21 @@ class FrameReader:
         if backlog is not None and not self.muted:
             self._backlog = None
             self.feed(backlog, self._backlog_start, len(backlog))
+            if self._backlog is None:
+                self._own = None
 
     def append_backlog(self, view: memoryview) -> None:
         """Bytes that arrived while muted: asyncio cannot take back what it has read."""
         if self._backlog is None:
             self._keep(view, 0, len(view))
         else:
-            self._backlog = memoryview(bytes(self._backlog[self._backlog_start :]) + bytes(view))
-            self._backlog_start = 0
+            self._own = bytearray(self._backlog[self._backlog_start :]) + view
+            self._backlog, self._backlog_start = memoryview(self._own), 0
 
     def discard(self) -> None:
         """The connection is gone: give the buffer back and deliver nothing more."""
         self.muted = True
-        self._backlog = self.target = self._frame = None
+        self._own = self._backlog = self.target = self._frame = None
         self._prefix = b""
         if self._buffer is not None:
             self._pool.release(self._buffer)
@@ -151,8 +154,8 @@ class FrameReader:
         return start
 
     def _keep(self, view: memoryview, start: int, end: int) -> None:
-        # Read-only memory is either the backlog itself or the bytes of asyncio: nobody will overwrite it.
-        if view.readonly:
+        if view.obj is self._own:
             self._backlog, self._backlog_start = view, start
         else:
-            self._backlog, self._backlog_start = memoryview(bytes(view[start:end])), 0
+            self._own = bytearray(view[start:end])
+            self._backlog, self._backlog_start = memoryview(self._own), 0

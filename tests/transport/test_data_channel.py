@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from signalbox.common.file_slice import FileSlice
+from signalbox.common.limits import MAX_SEND_QUEUE_BYTES
+from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
+from signalbox.transport.data_loop import DataLoop
+from tests.transport.loopback import Owner, data_channel, framed, read_exactly, read_frame, socket_pair, until
+
+
+def test_frames_in_and_answers_out() -> None:
+    async def main() -> None:
+        async with data_channel() as (_, owner, client):
+            client.send(framed(b"one") + framed(b"two"))
+            assert [await owner.frames.get(), await owner.frames.get()] == [b"one", b"two"]
+            owner.send(b"answer")
+            owner.send(b"in ", memoryview(b"pieces"))
+            assert [await read_frame(client), await read_frame(client)] == [b"answer", b"in pieces"]
+            assert owner.ready.is_set()
+            assert owner.channel.bytes_in == 14
+            assert owner.channel.bytes_out == 23
+            assert owner.channel.peer_address == client.getsockname()
+            assert owner.channel.local_address == client.getpeername()
+
+    asyncio.run(main())
+
+
+def test_one_byte_at_a_time() -> None:
+    async def main() -> None:
+        async with data_channel() as (_, owner, client):
+            for byte in framed(b"patience"):
+                client.send(bytes([byte]))
+                await asyncio.sleep(0)
+            assert await owner.frames.get() == b"patience"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("size", [70_000, 300_000, 3_000_000])
+def test_large_frames_in_a_row(size: int) -> None:
+    async def main() -> None:
+        payloads = [os.urandom(size), b"small", os.urandom(size), os.urandom(size + 1), b"", b"end"]
+        async with data_channel() as (loop, owner, client):
+            sending = asyncio.create_task(
+                asyncio.get_running_loop().sock_sendall(client, b"".join(map(framed, payloads)))
+            )
+            received = [await owner.frames.get() for _ in payloads]
+            assert received == payloads
+            await sending
+            assert loop.pool.used_bytes == 0
+
+    asyncio.run(main())
+
+
+def test_a_muted_channel_delivers_nothing_and_does_not_spin() -> None:
+    async def main() -> None:
+        async with data_channel() as (loop, owner, client):
+            owner.mute_on_frame = True
+            client.send(framed(b"1") + framed(b"2"))
+            assert await owner.frames.get() == b"1"
+            client.send(framed(b"3"))
+            for _ in range(5):
+                await asyncio.sleep(0)
+            turns = loop.turns
+            for _ in range(50):
+                await asyncio.sleep(0)
+            assert loop.turns == turns
+            assert owner.frames.empty()
+            owner.channel.unmute()
+            assert await owner.frames.get() == b"2"
+            assert owner.frames.empty()
+            owner.channel.unmute()
+            assert await owner.frames.get() == b"3"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("size", [-1, 33 << 20, 2**31 - 1])
+def test_a_frame_nobody_may_send_closes_the_channel(size: int) -> None:
+    async def main() -> None:
+        async with data_channel() as (_, owner, client):
+            client.send(size.to_bytes(4, signed=True) + b"whatever")
+            assert "bytes" in await owner.closed
+            assert owner.channel.fault == "frame_size"
+            with pytest.raises((EOFError, ConnectionError)):
+                await read_exactly(client, 1)
+
+    asyncio.run(main())
+
+
+def test_a_plain_port_hears_tls() -> None:
+    async def main() -> None:
+        async with data_channel() as (_, owner, client):
+            client.send(bytes.fromhex("160301020001 0001fc0303"))
+            await owner.closed
+            assert owner.channel.fault == "frame_size"
+
+    asyncio.run(main())
+
+
+def test_a_peer_that_goes_is_noticed_also_in_the_middle_of_a_frame() -> None:
+    async def main() -> None:
+        async with data_channel() as (loop, owner, client):
+            client.send(framed(bytes(5000))[:2000])
+            await asyncio.sleep(0)
+            client.close()
+            assert await owner.closed == PEER_CLOSED
+            assert owner.channel.closed
+            assert loop.pool.used_bytes == 0
+            owner.send(b"too late")
+            owner.channel.close("again")
+
+    asyncio.run(main())
+
+
+def test_a_muted_channel_whose_peer_resets_is_closed() -> None:
+    async def main() -> None:
+        async with data_channel() as (_, owner, client):
+            owner.mute_on_frame = True
+            client.send(framed(b"1"))
+            await owner.frames.get()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+            client.close()
+            assert await owner.closed == PEER_CLOSED
+
+    asyncio.run(main())
+
+
+def test_a_slow_reader_gets_everything_and_is_seen_to_stall(tmp_path: Path) -> None:
+    async def main() -> None:
+        path = tmp_path / "segment"
+        content = os.urandom(9_000_000)
+        path.write_bytes(content)
+        with path.open("rb") as file:
+            async with data_channel() as (_, owner, client):
+                owner.send(b"head", FileSlice(file.fileno(), 0, len(content)), b"tail")
+                await until(lambda: owner.channel.stalled_since is not None)
+                assert owner.channel.queued_bytes > 0
+                assert await read_frame(client) == b"head" + content + b"tail"
+                assert owner.channel.stalled_since is None
+                assert owner.channel.queued_bytes == 0
+
+    asyncio.run(main())
+
+
+def test_a_file_that_was_cut_closes_the_channel(tmp_path: Path) -> None:
+    async def main() -> None:
+        path = tmp_path / "segment"
+        path.write_bytes(b"short")
+        with path.open("rb") as file:
+            async with data_channel() as (_, owner, _client):
+                owner.send(FileSlice(file.fileno(), 0, 500))
+                assert "file ended" in await owner.closed
+
+    asyncio.run(main())
+
+
+def test_close_after_flush_sends_first() -> None:
+    async def main() -> None:
+        async with data_channel() as (_, owner, client):
+            owner.send(bytes(5_000_000))
+            owner.channel.close_after_flush("served")
+            client.send(framed(b"nobody listens"))
+            assert len(await read_frame(client)) == 5_000_000
+            assert await owner.closed == "served"
+            assert owner.frames.empty()
+
+    asyncio.run(main())
+
+
+def test_the_send_queue_is_bounded() -> None:
+    async def main() -> None:
+        megabyte = bytes(1 << 20)
+        async with data_channel() as (_, owner, _client):
+            for _ in range(MAX_SEND_QUEUE_BYTES >> 20):
+                assert not owner.channel.closed
+                owner.send(b"", megabyte)  # in two chunks, so that nothing is copied
+            assert "does not read" in await owner.closed
+
+    asyncio.run(main())
+
+
+def test_closing_from_inside_a_frame_ends_delivery() -> None:
+    async def main() -> None:
+        loop = DataLoop(asyncio.get_running_loop())
+        server, client = await socket_pair()
+        channel = DataChannel(loop, server)
+        owner = Owner(channel)
+        seen: list[bytes] = []
+
+        def on_frame(frame: memoryview, _buffer: object) -> None:
+            seen.append(bytes(frame))
+            channel.close("enough")
+
+        channel.on_frame = on_frame
+        channel.start()
+        client.send(framed(b"first") + framed(b"second"))
+        assert await owner.closed == "enough"
+        assert seen == [b"first"]
+        client.close()
+        loop.close()
+
+    asyncio.run(main())

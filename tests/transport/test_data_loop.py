@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+import time
+
+from signalbox.transport.data_loop import DataLoop
+from tests.transport.loopback import until
+
+
+class Worker:
+    """A member that is always ready and takes its time; notes what it saw."""
+
+    def __init__(self, loop: DataLoop, seconds: float, log: list[str], name: str = "event") -> None:
+        self.loop, self.seconds, self.log, self.name = loop, seconds, log, name
+        self.ours, self.theirs = socket.socketpair()
+        self.ours.setblocking(False)
+        loop.register(self.ours, self)
+
+    def on_events(self, events: int) -> None:
+        deadline = time.monotonic() + self.seconds
+        while time.monotonic() < deadline:
+            pass
+        self.log.append(self.name)
+
+    def close(self) -> None:
+        self.loop.unregister(self.ours)
+        self.ours.close()
+        self.theirs.close()
+
+
+class Sender:
+    def __init__(self, log: list[str]) -> None:
+        self.log = log
+
+    def flush(self) -> None:
+        self.log.append("flush")
+
+
+def test_a_saturated_loop_lets_asyncio_poll_after_every_slice() -> None:
+    async def main() -> None:
+        log: list[str] = []
+        loop = DataLoop(asyncio.get_running_loop(), budget_us=300)
+        workers = [Worker(loop, 0.0002, log) for _ in range(20)]
+        for worker in workers:
+            worker.theirs.send(b"x")  # nobody reads it: ready for ever
+        polls = []
+        for _ in range(20):
+            await asyncio.sleep(0)
+            polls.append(len(log))
+        steps = [after - before for before, after in itertools.pairwise(polls)]
+        assert max(steps) <= 4  # two slices at most between two looks at the control plane
+        assert sum(steps) >= 15
+        assert loop.waiting > 0
+        assert loop.waiting_seconds > 0
+        for worker in workers:
+            worker.close()
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_left_over_events_come_before_new_ones() -> None:
+    async def main() -> None:
+        log: list[str] = []
+        loop = DataLoop(asyncio.get_running_loop(), budget_us=1)
+        workers = [Worker(loop, 0.0, log, str(number)) for number in range(5)]
+        for worker in workers:
+            worker.theirs.send(b"x")
+        await until(lambda: len(log) >= 15)
+        assert set(log[:5]) == set(log[5:10]) == {"0", "1", "2", "3", "4"}
+        for worker in workers:
+            worker.close()
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_a_turn_handles_events_then_its_end_then_sends() -> None:
+    async def main() -> None:
+        log: list[str] = []
+        loop = DataLoop(asyncio.get_running_loop())
+
+        class Requester(Worker):
+            def on_events(self, events: int) -> None:
+                self.ours.recv(1)
+                self.log.append("event")
+                self.loop.flush_soon(Sender(self.log))
+                self.loop.at_turn_end(lambda: self.log.append("end"))
+
+        workers = [Requester(loop, 0, log) for _ in range(2)]
+        for worker in workers:
+            worker.theirs.send(b"x")
+        await until(lambda: log.count("flush") == 2)
+        assert log == ["event", "event", "end", "end", "flush", "flush"]
+        for worker in workers:
+            worker.close()
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_work_from_outside_a_turn_starts_one() -> None:
+    async def main() -> None:
+        log: list[str] = []
+        loop = DataLoop(asyncio.get_running_loop())
+        loop.flush_soon(Sender(log))
+        loop.at_turn_end(lambda: log.append("end"))
+        loop.run_soon(lambda: log.append("run"))
+        await asyncio.sleep(0)
+        assert log == ["run", "end", "flush"]
+        assert loop.turns == 1
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_work_beyond_the_budget_waits_for_the_next_turn() -> None:
+    async def main() -> None:
+        log: list[str] = []
+        loop = DataLoop(asyncio.get_running_loop(), budget_us=1)
+        for number in range(3):
+            loop.run_soon(lambda number=number: log.append(f"run {number}"))  # type: ignore[misc]
+            loop.flush_soon(Sender(log))
+        await asyncio.sleep(0)
+        assert 0 < len(log) < 6
+        await until(lambda: len(log) == 6)
+        assert [entry for entry in log if entry != "flush"] == ["run 0", "run 1", "run 2"]
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_an_event_of_a_member_that_left_is_dropped() -> None:
+    async def main() -> None:
+        log: list[str] = []
+        loop = DataLoop(asyncio.get_running_loop())
+        second: list[Worker] = []
+
+        class Evictor(Worker):
+            def on_events(self, events: int) -> None:
+                self.log.append(self.name)
+                for other in second:
+                    if other is not self and not other.ours._closed:  # type: ignore[attr-defined]
+                        other.close()
+
+        second += [Evictor(loop, 0, log, "a"), Evictor(loop, 0, log, "b")]
+        for worker in second:
+            worker.theirs.send(b"x")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert len(set(log)) == 1
+        for worker in second:
+            if worker.ours.fileno() >= 0:
+                worker.close()
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_an_idle_loop_does_not_turn() -> None:
+    async def main() -> None:
+        loop = DataLoop(asyncio.get_running_loop())
+        worker = Worker(loop, 0, [])
+        turns = loop.turns
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert loop.turns == turns
+        worker.close()
+        loop.close()
+        assert loop.closed
+
+    asyncio.run(main())

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+
+import pytest
+
+from signalbox.security.tls import TlsSettings, client_context, server_context
+from signalbox.transport.tls_session import TlsSession
+from tests.security.certificates import Authority
+
+AUTHORITY = Authority()
+
+
+def contexts(*, client_auth: str = "none") -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """(server, client)"""
+    broker, user = AUTHORITY.identity("broker"), AUTHORITY.identity("user")
+    server = server_context(
+        TlsSettings(
+            keystore_key=broker.key_pem(),
+            keystore_certificate_chain=broker.certificate_pem,
+            truststore_certificates=AUTHORITY.pem,
+            client_auth=client_auth,
+        )
+    )
+    client = client_context(
+        TlsSettings(
+            keystore_key=user.key_pem(),
+            keystore_certificate_chain=user.certificate_pem,
+            truststore_certificates=AUTHORITY.pem,
+        )
+    )
+    return server, client
+
+
+async def shake_hands(server: TlsSession, client: TlsSession) -> None:
+    loop = asyncio.get_running_loop()
+
+    async def step(session: TlsSession) -> None:
+        done: asyncio.Future[Exception | None] = loop.create_future()
+        session.advance(loop, done.set_result)
+        error = await done
+        if error is not None:
+            raise error
+
+    for _ in range(10):
+        for ours, theirs in ((client, server), (server, client)):
+            if not ours.established:
+                await step(ours)
+            data = ours.outgoing()
+            if data:
+                theirs.receive(data)
+        if server.established and client.established:
+            return
+    raise AssertionError("no end of the handshake")
+
+
+def with_sessions(test: Callable[[TlsSession, TlsSession, Executor], object], client_auth: str = "none") -> None:
+    async def main() -> None:
+        with ThreadPoolExecutor(1) as executor:
+            server_side, client_side = contexts(client_auth=client_auth)
+            server = TlsSession(server_side, executor, server_side=True)
+            client = TlsSession(client_side, executor, server_side=False, server_hostname="localhost")
+            result = test(server, client, executor)
+            if asyncio.iscoroutine(result):
+                await result
+
+    asyncio.run(main())
+
+
+def test_plaintext_goes_through() -> None:
+    async def test(server: TlsSession, client: TlsSession, _: Executor) -> None:
+        await shake_hands(server, client)
+        client.write(b"secret")
+        wire = client.outgoing()
+        assert b"secret" not in wire
+        server.receive(wire)
+        assert server.has_input
+        target = memoryview(bytearray(100))
+        assert server.read_into(target) == 6
+        assert bytes(target[:6]) == b"secret"
+        assert server.read_into(target) == 0
+        assert server.peer_certificate is None
+        client.write(b"")
+        assert client.outgoing() == b""
+
+    with_sessions(test)
+
+
+def test_a_goodbye_is_told_from_silence() -> None:
+    async def test(server: TlsSession, client: TlsSession, _: Executor) -> None:
+        await shake_hands(server, client)
+        target = memoryview(bytearray(100))
+        client.say_goodbye()
+        assert server.read_into(target) == 0
+        server.receive(client.outgoing())
+        assert server.read_into(target) == -1
+
+    with_sessions(test)
+
+
+def test_a_client_certificate_is_seen() -> None:
+    async def test(server: TlsSession, client: TlsSession, _: Executor) -> None:
+        await shake_hands(server, client)
+        certificate = server.peer_certificate
+        assert certificate is not None
+        assert (("commonName", "user"),) in certificate["subject"]
+
+    with_sessions(test, client_auth="required")
+
+
+def test_garbage_is_an_error_of_the_handshake() -> None:
+    async def test(server: TlsSession, _client: TlsSession, _: Executor) -> None:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Exception | None] = loop.create_future()
+        server.receive(b"\0\0\0\x14not a TLS record at all")
+        server.advance(loop, done.set_result)
+        assert isinstance(await done, ssl.SSLError)
+        assert not server.established
+
+    with_sessions(test)
+
+
+def test_bytes_that_come_while_a_step_runs_start_the_next_one() -> None:
+    async def test(server: TlsSession, client: TlsSession, _: Executor) -> None:
+        loop = asyncio.get_running_loop()
+        first: asyncio.Future[Exception | None] = loop.create_future()
+        client.advance(loop, first.set_result)
+        await first
+        hello = client.outgoing()
+        calls: asyncio.Queue[Exception | None] = asyncio.Queue()
+        server.advance(loop, calls.put_nowait)  # no bytes yet
+        server.receive(hello)
+        server.advance(loop, calls.put_nowait)
+        assert [await calls.get(), await calls.get()] == [None, None]
+        assert server.outgoing()
+
+    with_sessions(test)
+
+
+def test_a_flood_during_a_step_is_refused() -> None:
+    async def test(server: TlsSession, _client: TlsSession, _: Executor) -> None:
+        loop = asyncio.get_running_loop()
+        calls: asyncio.Queue[Exception | None] = asyncio.Queue()
+        server.advance(loop, calls.put_nowait)
+        server.receive(bytes(2_000_000))
+        server.advance(loop, calls.put_nowait)
+        assert isinstance(calls.get_nowait(), ssl.SSLError)
+        await calls.get()
+
+    with_sessions(test)
+
+
+def test_a_wrong_host_name_is_refused_by_the_client() -> None:
+    async def test(server: TlsSession, _client: TlsSession, executor: Executor) -> None:
+        _, client_side = contexts()
+        client = TlsSession(client_side, executor, server_side=False, server_hostname="elsewhere")
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await shake_hands(server, client)
+
+    with_sessions(test)

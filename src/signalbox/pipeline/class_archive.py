@@ -21,7 +21,7 @@ WRITE_TIMEOUT_SECONDS = 300
 _SCRIPT = """
 import sys
 from pathlib import Path
-from signalbox.pipeline.session import SessionSettings, build_session
+from signalbox.pipeline.session import SessionSettings, build_session, end_session
 target, scratch, *jars = sys.argv[1:]
 spark = build_session(SessionSettings(
     app_name="signalbox-class-archive", master="local[1]", jars=tuple(Path(jar) for jar in jars),
@@ -39,11 +39,7 @@ query = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).l
     .trigger(availableNow=True).foreachBatch(lambda batch, batch_id: batch.count()).start()
 query.awaitTermination(20)
 query.stop()
-gateway = spark.sparkContext._gateway
-spark.stop()
-gateway.shutdown()
-gateway.proc.stdin.close()
-gateway.proc.wait(60)
+end_session(spark)
 """
 
 

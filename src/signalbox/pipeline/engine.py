@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from signalbox.pipeline.options import RunOptions, refuse_faulty
 from signalbox.pipeline.profile import Commit, Profile, ProfileChoice, choose_commit, choose_profile
-from signalbox.pipeline.session import SessionSettings, build_session
+from signalbox.pipeline.session import SessionSettings, build_session, end_session
 from signalbox.pipeline.sink_rs import RsSink
 from signalbox.pipeline.sink_spark import SparkSink
 from signalbox.pipeline.table_sink import TableSink
@@ -77,4 +77,4 @@ def open_engine(
     try:
         yield fresh
     finally:
-        fresh.spark.stop()
+        end_session(fresh.spark)

@@ -12,33 +12,35 @@ import subprocess
 import sys
 from pathlib import Path
 
-from signalbox.pipeline.jars import FETCH_TIMEOUT_SECONDS, JarError, JarManifest
+from signalbox.pipeline.jars import FETCH_TIMEOUT_SECONDS, JarError, JarManifest, PinnedJar
 
 _SCRIPT = """
 import sys
-from signalbox.pipeline.session import SessionSettings, build_session
-spark = build_session(SessionSettings(app_name="signalbox-fetch-jars", master="local[1]"))
-for coordinates in sys.argv[1:]:
+from pathlib import Path
+from signalbox.pipeline.session import SessionSettings, build_session, end_session
+ivy, *jars = sys.argv[1:]
+spark = build_session(SessionSettings(
+    app_name="signalbox-fetch-jars", master="local[1]", scratch_directory=Path(ivy) / "scratch",
+    extra={"spark.jars.ivy": ivy},
+))
+for coordinates in jars:
     spark.sql(f"ADD JAR 'ivy://{coordinates}?transitive=false'")
-for path in spark.sparkContext._jsc.sc().listJars().mkString("\\n").splitlines():
-    print("JAR", path)
-for row in spark.sql("LIST JARS").collect():
-    print("JAR", row[0])
-spark.stop()
+end_session(spark)
 """
 
 
-def fetched_files(output: str) -> list[str]:
-    """The file names that the resolver reported (`spark://host:port/jars/group_name.jar` or a path)."""
-    return [line.removeprefix("JAR ").strip() for line in output.splitlines() if line.startswith("JAR ")]
+def ivy_file_name(jar: PinnedJar) -> str:
+    """What Ivy calls the file of a jar."""
+    return f"{jar.group}_{jar.file_name}"
 
 
 def fetch_by_ivy(manifest: JarManifest, directory: Path) -> None:
-    """Copies the jars to `directory`. Raises JarError with the resolver's words when it cannot."""
-    command = [sys.executable, "-c", _SCRIPT, *(jar.coordinates for jar in manifest.jars)]
+    """Puts the jars into `directory`. Raises JarError with the resolver's words when it cannot."""
+    ivy = directory / "ivy"
+    command = [sys.executable, "-c", _SCRIPT, str(ivy), *(jar.coordinates for jar in manifest.jars)]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_SECONDS, check=False)
     if answer.returncode != 0:
         raise JarError("Spark's resolver could not fetch the jars: " + answer.stderr.strip()[-500:])
-    print(answer.stdout)
-    for name in fetched_files(answer.stdout):
-        shutil.copy(name, directory)
+    for jar in manifest.jars:
+        shutil.move(ivy / "jars" / ivy_file_name(jar), directory / jar.file_name)
+    shutil.rmtree(ivy)

@@ -14,12 +14,15 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from signalbox.pipeline.cache import cache_directory
 from signalbox.pipeline.class_archive import class_archive_options
 from signalbox.pipeline.java import JavaRuntime, find_java
 from signalbox.pipeline.package_zip import write_package_zip
+
+JVM_END_TIMEOUT_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,6 @@ class SessionSettings:
 _ALWAYS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.ansi.enabled": "true",
@@ -116,3 +118,21 @@ def build_session(settings: SessionSettings) -> SparkSession:
     for key, value in spark_settings(settings, java).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def end_session(spark: SparkSession) -> None:
+    """Stops Spark and ends its JVM, so that its memory is free again and a next session starts with its own settings.
+
+    `SparkSession.stop` alone leaves the JVM running until this process ends.
+    """
+    spark.stop()
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        process.stdin.close()
+        process.wait(JVM_END_TIMEOUT_SECONDS)

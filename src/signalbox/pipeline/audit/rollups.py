@@ -16,7 +16,8 @@ from signalbox.pipeline.delta_log import replace_table
 ASKED = "(kind IN ('rollup', 'forwarded') OR (kind = 'admin' AND forwarding_principal = ''))"
 
 _MEASURES = """
-  sum(count) AS requests, sum(error_count) AS errors,
+  sum(count) AS requests,
+  sum(greatest(error_count, CASE WHEN kind != 'rollup' AND error NOT IN ('', 'NONE') THEN 1 ELSE 0 END)) AS errors,
   CAST(round(sum(CASE WHEN duration_us >= 0 THEN duration_us END)
        / sum(CASE WHEN duration_us >= 0 THEN count END)) AS BIGINT) AS mean_us,
   max(greatest(max_duration_us, CASE WHEN count = 1 THEN duration_us ELSE -1 END)) AS max_us,

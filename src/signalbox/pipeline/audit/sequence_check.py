@@ -1,7 +1,7 @@
 """Is the trail whole? Every broker numbers its events per broker epoch without a gap; what is missing shows.
 
 A drop (the broker's queue was full) uses up its numbers, so it is a gap here. Events that were written twice are
-counted but do not make a trail incomplete. Numbers begin at 0 or 1: a trail that begins later lost its beginning.
+counted but do not make a trail incomplete. Numbers begin at 0: a trail that begins later lost its beginning.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-FIRST_NUMBERS = (0, 1)
+FIRST_SEQ = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class WriterSequence:
     @property
     def whole(self) -> bool:
         """Nothing missing, from the first number on."""
-        return not self.gaps and self.first_seq in FIRST_NUMBERS
+        return not self.gaps and self.first_seq == FIRST_SEQ
 
     def as_json(self) -> dict[str, Any]:
         """Fields and verdicts as plain JSON values."""

@@ -84,6 +84,7 @@ def _reason(shape: RecordShape) -> Column:
     reason = reason.when(~F.is_valid_utf8(text), "not_utf8")
     reason = reason.when(F.try_parse_json(text).isNull(), "not_json")
     reason = reason.when(~F.trim(text).startswith("{"), "not_an_object")
+    reason = reason.when(~F.trim(text).endswith("}"), "trailing_text")
     for field in shape.fields.fields:
         value = F.col("_parsed").getField(field.name)
         there = F.get_json_object(text, f"$['{field.name}']").isNotNull()

@@ -44,7 +44,7 @@ def damaged(draw: Any, frame: bytes) -> bytes:
     """The frame cut short, with a byte changed, with a run overwritten, or with something behind it."""
     place = draw(st.integers(0, max(len(frame) - 1, 0)))
     byte = draw(st.sampled_from((b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff")))
-    return draw(
+    hurt: bytes = draw(
         st.sampled_from(
             (
                 frame[:place],
@@ -55,6 +55,7 @@ def damaged(draw: Any, frame: bytes) -> bytes:
             )
         )
     )
+    return hurt
 
 
 @pytest.mark.parametrize("case", ALL_VERSIONS, ids=version_id)
@@ -146,7 +147,7 @@ def test_a_count_beyond_the_buffer_allocates_nothing(count: int) -> None:
         varint += bytes([rest & 127 | 128])
         rest >>= 7
     varint += bytes([rest])
-    frames = [
+    frames: list[tuple[Any, int, bytes]] = [
         (MetadataRequest, 4, struct.pack(">i", count) + bytes(50)),
         (MetadataRequest, 9, varint + bytes(50)),
         (CreateTopicsRequest, 7, varint + bytes(50)),

@@ -127,6 +127,7 @@ class Codec:
         return function
 
     def _shared(self, key: tuple[str, StructLayout], compile_function: Callable[[], Any]) -> Any:
-        if key not in self._by_layout:
-            self._by_layout[key] = compile_function()
-        return self._by_layout[key]
+        function = self._by_layout.get(key)
+        if function is None:
+            function = self._by_layout[key] = compile_function()
+        return function

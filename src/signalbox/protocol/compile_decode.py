@@ -70,6 +70,7 @@ class _DecoderWriter:
             VS=wire_formats.long_string_length,
             K=wire_formats.check_count,
             U=read_uvarint,
+            X=wire_formats.read_unknown_tags,
             refuse_null=wire_formats.refuse_null,
             refuse_overrun=wire_formats.refuse_overrun,
             N=object.__new__,
@@ -147,10 +148,15 @@ class _DecoderWriter:
         for field in layout.fields:
             self._field(field, f"z{depth}.{field.attribute}", depth)
         if layout.flexible:
-            reader = self._tag_reader(layout)
+            records = "m" if _has_records(layout) else "b"
+            call = (
+                f"{self._tag_reader(layout)}(b, {records}, o - 1, z{depth})"
+                if layout.tagged
+                else f"X(b, o - 1, z{depth})"
+            )
             self.run.append(("n", "B"))
             self._flush()
-            self.out.line(f"if n: o = {reader}(b, {'m' if _has_records(layout) else 'b'}, o - 1, z{depth})")
+            self.out.line(f"if n: o = {call}")
 
     def _defaults(self, layout: StructLayout, depth: int) -> None:
         """Fields that the version lacks, tagged fields, unknown tags: stored up front, equal values together."""
@@ -169,7 +175,7 @@ class _DecoderWriter:
             self.out.line(" = ".join([*names, value]))
 
     def _tag_reader(self, layout: StructLayout) -> str:
-        """Name of a function for the case that there are tagged fields."""
+        """Name of a function for the case that there are tagged fields, of a struct that knows some."""
         name = self.out.fresh("T")
         pending, array = self.run, self.leading_array
         self.run, self.leading_array = [], None

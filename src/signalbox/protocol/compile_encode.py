@@ -107,7 +107,7 @@ class _EncoderWriter:
         if layout.flexible:
             self.template.append("x")
             self._flush()
-            writer = self._tag_writer(layout)
+            section = f"{self._tag_writer(layout)}({value})" if layout.tagged else f"W({{}}, {value}.unknown_tags)"
             tests = [
                 f"{value}.unknown_tags",
                 *(
@@ -115,7 +115,7 @@ class _EncoderWriter:
                     for field in layout.tagged
                 ),
             ]
-            self.out.line(f"if {' or '.join(tests)}: out[-1] = out[-1][:-1] + {writer}({value})")
+            self.out.line(f"if {' or '.join(tests)}: out[-1] = out[-1][:-1] + {section}")
 
     def _differs(self, layout: StructLayout, attribute: str, held: str, quick: bool = False) -> str:
         """A test whether a field holds anything but its default. `quick` may say yes too often."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 NEWEST = 32767
@@ -32,8 +33,8 @@ class VersionRange:
             return VersionRange(NEWEST, -1)
         if text.endswith("+"):
             return VersionRange(int(text[:-1]), NEWEST)
-        lowest, _, highest = text.partition("-")
-        return VersionRange(int(lowest), int(highest or lowest))
+        lowest, dash, highest = text.partition("-")
+        return VersionRange(int(lowest), int(highest if dash else lowest))
 
     def __contains__(self, version: int) -> bool:
         return self.lowest <= version <= self.highest
@@ -92,6 +93,7 @@ class MessageSpec:
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
+@cache
 def snake_case(name: str) -> str:
     """Python's spelling of a Kafka field name: TopicId -> topic_id, isKRaftController -> is_kraft_controller."""
     return _WORD_START.sub("_", name.replace("KRaft", "Kraft")).lower()

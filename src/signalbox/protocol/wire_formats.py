@@ -145,6 +145,22 @@ def refuse_field() -> None:
     raise EncodeError
 
 
+def read_unknown_tags(buffer: Any, offset: int, holder: Any) -> int:
+    """Keep all tagged fields of a struct that knows none; the offset behind them."""
+    count, offset = read_uvarint(buffer, offset)
+    check_count(count, 2, buffer, offset)
+    kept = {}
+    for _ in range(count):
+        tag, offset = read_uvarint(buffer, offset)
+        size, offset = read_uvarint(buffer, offset)
+        if size > len(buffer) - offset:
+            refuse_overrun()
+        kept[tag] = bytes(buffer[offset : offset + size])
+        offset += size
+    holder.unknown_tags = kept
+    return offset
+
+
 def tagged_section(bodies: dict[int, bytes], unknown: dict[int, bytes] | None) -> bytes:
     """Tagged fields as bytes, by ascending tag; nothing at all is a single zero."""
     if unknown:

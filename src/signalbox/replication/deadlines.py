@@ -95,8 +95,8 @@ class Deadlines:
     def _run(self) -> None:
         self._timer = None
         now = self._clock.monotonic()
-        heap = self._heap
-        while heap and heap[0][0] <= now:
+        heap, newest = self._heap, self._serial  # what is added on the way waits for the next turn, even when due
+        while heap and heap[0][0] <= now and heap[0][1] <= newest:
             deadline = heapq.heappop(heap)[2]
             expire, deadline.expire = deadline.expire, None
             if expire is None:

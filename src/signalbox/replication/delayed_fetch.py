@@ -96,13 +96,14 @@ class FetchCall:
         """Wait for more, at most max_wait_ms; a follower's fetch ends early when it is expected elsewhere."""
         reply: Pending[FetchResponse] = Pending()
         self._reply = reply
-        lists = list(self._watch_lists())
         wait_ms = self._request.max_wait_ms
         if self.params.from_replica:
             replica_id = self.params.replica_id
             wait_ms = progress.longest_wait_ms(replica_id, wait_ms)
-            lists.append(progress.parked_fetches(replica_id))
+            lists: Iterable[WatchList] = (purgatory.of_replica(replica_id),)
             self._expected = lambda: progress.longest_wait_ms(replica_id, wait_ms) < wait_ms
+        else:
+            lists = self._commit_watchers()
         waiting = purgatory.park(self, lists, wait_ms)
         reply.on_abandon = lambda: purgatory.drop(waiting)
         return reply
@@ -122,11 +123,11 @@ class FetchCall:
         assert self._reply is not None
         self._reply.complete(self.response())
 
-    def _watch_lists(self) -> Iterable[WatchList]:
+    def _commit_watchers(self) -> Iterable[WatchList]:
         for asked in self._readable:
             partition = self._hosted.get(asked.topic, asked.key.partition)
             if partition is not None:
-                yield partition.append_watchers if self.params.from_replica else partition.commit_watchers
+                yield partition.commit_watchers
 
     # -- answering
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.delayed_fetch import FetchCall
-from signalbox.replication.fetch_read import FetchParams, Isolation
+from signalbox.replication.fetch_read import FetchParams, Isolation, client_isolation
 from signalbox.replication.fetch_session import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -64,9 +64,10 @@ class Fetches:
         `node_endpoints` stays empty: they depend on the listener, the handler fills them in."""
         try:
             session, partitions = self._session_of(request)
+            params = self._params(request, version, session)
         except KafkaError as error:
             return completed(FetchResponse(error_code=error.error, session_id=NO_SESSION))
-        call = FetchCall(self._hosted, self._sessions, request, self._params(request, version, session))
+        call = FetchCall(self._hosted, self._sessions, request, params)
         call.take_partitions(session, partitions, authorize)
         if call.params.from_replica:
             call.read(self._progress)
@@ -90,7 +91,7 @@ class Fetches:
         if replica_id >= 0:
             isolation, max_bytes = Isolation.LOG_END, request.max_bytes
         else:
-            isolation, max_bytes = Isolation(request.isolation_level), min(request.max_bytes, self._max_bytes)
+            isolation, max_bytes = client_isolation(request.isolation_level), min(request.max_bytes, self._max_bytes)
         return FetchParams(
             replica_id=replica_id,
             replica_epoch=request.replica_state.replica_epoch,

@@ -35,6 +35,13 @@ class Isolation(IntEnum):
     LOG_END = 2
 
 
+def client_isolation(level: int) -> Isolation:
+    """What a client asks for. INVALID_REQUEST for anything but the wire's two levels."""
+    if level not in (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED):
+        raise KafkaError(Error.INVALID_REQUEST, f"isolation level {level} does not exist")
+    return Isolation(level)
+
+
 @dataclass(frozen=True, slots=True)
 class FetchParams:
     """What holds for all partitions of one fetch."""

@@ -35,11 +35,11 @@ _SESSION_ERRORS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FollowerIdentity:
-    """Who fetches; `on_storage_failure` hears of a partition whose own log cannot be written."""
+    """Who fetches; `on_storage_failure` hears when the follower's own log cannot be written."""
 
     broker_id: int
     broker_epoch: Callable[[], int]
-    on_storage_failure: Callable[[Partition], None]
+    on_storage_failure: Callable[[], None]
 
 
 class Fetcher:
@@ -167,7 +167,7 @@ class Fetcher:
             _log.error("%s: %s", followed.partition, error)
             if error.error is Error.KAFKA_STORAGE_ERROR:
                 self.unfollow(followed.partition)
-                self._identity.on_storage_failure(followed.partition)
+                self._identity.on_storage_failure()
             else:
                 self._delay(followed)
             return False

@@ -15,7 +15,6 @@ from signalbox.replication.isr import IsrChanges
 from signalbox.replication.isr_decisions import propose_expansion
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import ClusterView
-from signalbox.replication.purgatory import WatchList
 from signalbox.replication.replica_parts import Engine
 
 _SHORTEST_WAIT_MS = 10
@@ -29,23 +28,18 @@ class FollowerProgress:
         self._isr_changes = isr_changes
         self._engine = engine
         self._expected: dict[int, dict[Partition, int]] = {}  # by replica: partitions led since when, ms
-        self._parked: dict[int, WatchList] = {}
 
     def expect(self, partition: Partition) -> None:
         """This broker leads the partition now: its followers should fetch it soon."""
         now_ms = self._engine.clock.now_ms()
         for replica_id in partition.followers:
             self._expected.setdefault(replica_id, {})[partition] = now_ms
-            self._engine.purgatory.wake(self.parked_fetches(replica_id))
+            self._engine.purgatory.wake(self._engine.purgatory.of_replica(replica_id))
 
     def forget(self, partition: Partition) -> None:
         """This broker does not lead the partition any more."""
         for expected in self._expected.values():
             expected.pop(partition, None)
-
-    def parked_fetches(self, replica_id: int) -> WatchList:
-        """Where fetches of this follower wait to be ended early."""
-        return self._parked.setdefault(replica_id, {})
 
     def longest_wait_ms(self, replica_id: int, wished_ms: int) -> int:
         """How long a fetch of this follower may be parked."""

@@ -7,6 +7,8 @@ follower fetched before (KIP-16).
 
 from __future__ import annotations
 
+from signalbox.replication.purgatory import WatchList
+
 UNKNOWN_OFFSET = -1
 
 
@@ -21,10 +23,12 @@ class FollowerState:
         "last_fetch_ms",
         "log_end_offset",
         "log_start_offset",
+        "parked",
     )
 
-    def __init__(self, broker_id: int) -> None:
+    def __init__(self, broker_id: int, parked: WatchList) -> None:
         self.broker_id = broker_id
+        self.parked = parked  # its fetches that wait here for appends, of whatever partition
         self.log_start_offset = UNKNOWN_OFFSET
         self.log_end_offset = UNKNOWN_OFFSET
         self.last_fetch_leader_end_offset = UNKNOWN_OFFSET

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from signalbox.common.ids import ZERO_UUID, TopicPartition
@@ -18,6 +19,7 @@ class HostedPartitions:
         self._cluster = cluster
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._names: dict[bytes, str] = {}
+        self._per_topic: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Partition]:
         return iter(self._partitions.values())
@@ -29,7 +31,9 @@ class HostedPartitions:
         return self._partitions.get((topic, index))
 
     def add(self, partition: Partition) -> None:
+        """Host a partition that was not hosted."""
         self._partitions[partition.topic_partition] = partition
+        self._per_topic[partition.topic_partition.topic] += 1
 
     def name_topic(self, partition: Partition, topic_id: bytes) -> None:
         """The partition's topic has this id."""
@@ -38,9 +42,13 @@ class HostedPartitions:
             self._names[topic_id] = partition.topic_partition.topic
 
     def remove(self, topic_partition: TopicPartition) -> Partition | None:
+        """Host it no more."""
         partition = self._partitions.pop(topic_partition, None)
-        if partition is not None and not any(tp[0] == topic_partition.topic for tp in self._partitions):
-            self._names.pop(partition.topic_id, None)
+        if partition is not None:
+            self._per_topic[topic_partition.topic] -= 1
+            if not self._per_topic[topic_partition.topic]:
+                del self._per_topic[topic_partition.topic]
+                self._names.pop(partition.topic_id, None)
         return partition
 
     def topic_name(self, topic_id: bytes) -> str | None:

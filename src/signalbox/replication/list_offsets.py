@@ -23,7 +23,7 @@ from collections.abc import Callable
 
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from signalbox.replication.fetch_read import Isolation, visible_end
+from signalbox.replication.fetch_read import Isolation, client_isolation, visible_end
 from signalbox.replication.hosted import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.storage.log import Log
@@ -114,7 +114,7 @@ def _answer(
         return _refusal(index, Error.UNSUPPORTED_VERSION)
     try:
         partition = hosted.find(topic, index)
-        isolation = Isolation(request.isolation_level)
+        isolation = client_isolation(request.isolation_level)
         timestamp, offset, epoch = find_offset(
             partition, asked.timestamp, request.replica_id, isolation, asked.current_leader_epoch
         )

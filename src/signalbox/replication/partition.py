@@ -55,7 +55,6 @@ class Partition:
         self.maximal_isr: frozenset[int] = frozenset()
         self.effective_min_isr = 1
         self.waiting_appends: deque[AppendTicket] = deque()
-        self.append_watchers: WatchList = {}
         self.commit_watchers: WatchList = {}
         self._clock = clock
         self._purgatory = purgatory
@@ -125,7 +124,7 @@ class Partition:
         self.log = log
         self._take_assignment(state)
         self.followers = {
-            replica: self.followers.get(replica) or FollowerState(replica)
+            replica: self.followers.get(replica) or FollowerState(replica, self._purgatory.of_replica(replica))
             for replica in self.replicas
             if replica != self.local_id
         }
@@ -149,6 +148,7 @@ class Partition:
         if state.partition_epoch < self.partition_epoch:
             return False
         new_leader_epoch = state.leader_epoch > self.leader_epoch
+        self._wake_followers()
         self.log = log
         self._take_assignment(state)
         self.is_leader = False
@@ -163,6 +163,7 @@ class Partition:
 
     def retire(self, error: Error, *, offline: bool = False) -> None:
         """The replica is stopped, deleted or its log directory is gone: everything that waits ends with `error`."""
+        self._wake_followers()
         self.is_leader = False
         self.is_offline = offline
         self.leader_id = NO_LEADER
@@ -282,9 +283,13 @@ class Partition:
     def log_advanced(self) -> None:
         """Batches have reached the file: they count for the high watermark, and followers may fetch them."""
         self.advance_high_watermark()
-        self._purgatory.wake(self.append_watchers)
+        self._wake_followers()
 
     def wake_all(self) -> None:
         """Leadership, epoch or existence changed: every parked request looks again."""
-        self._purgatory.wake(self.append_watchers)
+        self._wake_followers()
         self._purgatory.wake(self.commit_watchers)
+
+    def _wake_followers(self) -> None:
+        for follower in self.followers.values():
+            self._purgatory.wake(follower.parked)

@@ -47,7 +47,12 @@ class Purgatory:
         self._armed = False
         self._marked: WatchList = {}
         self._settling = False
+        self._of_replicas: dict[int, WatchList] = {}
         self.size = 0
+
+    def of_replica(self, broker_id: int) -> WatchList:
+        """Where the fetches of one follower wait: one list for all its partitions, however many."""
+        return self._of_replicas.setdefault(broker_id, {})
 
     def park(self, operation: DelayedOperation, lists: Iterable[WatchList], delay_ms: float) -> Waiting:
         """Let `operation` wait in `lists` (no list: for its deadline alone)."""

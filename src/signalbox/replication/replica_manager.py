@@ -14,7 +14,6 @@ import logging
 import random
 from collections.abc import Sequence
 
-from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -70,7 +69,7 @@ class ReplicaManager:
         self.isr_changes = IsrChanges(
             neighbours.broker_id, neighbours.broker_epoch, neighbours.alter_partition, engine.deadlines
         )
-        identity = FollowerIdentity(neighbours.broker_id, neighbours.broker_epoch, self._log_failed)
+        identity = FollowerIdentity(neighbours.broker_id, neighbours.broker_epoch, self.logs_failed)
         self.fetchers = Fetchers(neighbours.leaders, identity, self.config, engine.deadlines)
         progress = FollowerProgress(neighbours.cluster, self.isr_changes, engine)
         movers = (self.fetchers, progress, self.isr_changes)
@@ -100,10 +99,12 @@ class ReplicaManager:
 
     def shrink_isrs(self) -> None:
         """Propose ISRs without the followers that lag."""
-        now_ms = self.engine.clock.now_ms()
-        for partition in self.hosted:
-            self.isr_changes.submit(partition, propose_shrink(partition, now_ms, self.config.lag_time_max_ms))
-        self.isr_changes.dispatch()
+        clock, max_lag_ms, changes = self.engine.clock, self.config.lag_time_max_ms, self.isr_changes
+
+        def look(partition: Partition) -> None:
+            changes.submit(partition, propose_shrink(partition, clock.now_ms(), max_lag_ms))
+
+        self.engine.in_slices(list(self.hosted), look, changes.dispatch)
 
     def checkpoint_high_watermarks(self) -> None:
         """Save how far every partition is committed."""
@@ -113,12 +114,13 @@ class ReplicaManager:
             _log.error("high watermarks could not be saved: %s", error)
             self.logs_failed()
 
-    def logs_failed(self) -> list[TopicPartition]:
-        """A log directory has gone offline: so do its partitions; gives those that were not known to be."""
-        return self._roles.take_failed_logs_offline()
+    def directory_failed(self, directory: object) -> None:
+        """For `LogManager`'s `on_offline`, which may come in the midst of an append: acts when the turn ends."""
+        self.engine.at_turn_end(self.logs_failed)
 
-    def _log_failed(self, partition: Partition) -> None:
-        self.logs_failed()
+    def logs_failed(self) -> None:
+        """A log directory has gone offline: so do its partitions."""
+        self._roles.take_failed_logs_offline()
 
     # -- control
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from signalbox.common.clock import Clock
 from signalbox.replication.deadlines import Deadlines, Timers
@@ -16,11 +17,14 @@ from signalbox.replication.ports import (
 )
 from signalbox.replication.purgatory import AtTurnEnd, Purgatory
 
+_SLICE = 200
+T = TypeVar("T")
+
 
 @dataclass(slots=True)
 class Neighbours:
     """Who this broker is and whom replication talks to. `broker_epoch` is asked at every use: it changes with every
-    registration. `on_log_failure` hears once of every failed directory (the controller is to be told)."""
+    registration."""
 
     broker_id: int
     broker_epoch: Callable[[], int]
@@ -48,3 +52,17 @@ class Engine:
             self.deadlines.add(interval_ms, run)
 
         self.deadlines.add(interval_ms, run)
+
+    def in_slices(self, items: Sequence[T], action: Callable[[T], None], done: Callable[[], None]) -> None:
+        """Run `action` on every item, a slice per turn of the loop, so that nobody waits for a long list."""
+
+        def run(start: int) -> None:
+            for item in items[start : start + _SLICE]:
+                action(item)
+            following = start + _SLICE
+            if following < len(items):
+                self.deadlines.add(0, lambda: run(following))
+            else:
+                done()
+
+        run(0)

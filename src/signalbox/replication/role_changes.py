@@ -146,12 +146,11 @@ class RoleChanges:
             for listener in self._neighbours.listeners:
                 listener.on_resigned(partition.topic_partition, partition.leader_epoch)
 
-    def take_failed_logs_offline(self) -> list[TopicPartition]:
-        """Every partition whose directory is offline by now; gives those that were not known to be."""
-        failed = [p for p in self._hosted if p.log is not None and not p.log.online]
-        for partition in failed:
-            self.take_offline(partition)
-        return [partition.topic_partition for partition in failed]
+    def take_failed_logs_offline(self) -> None:
+        """Every partition whose directory is offline by now."""
+        for partition in self._hosted:
+            if partition.log is not None and not partition.log.online:
+                self.take_offline(partition)
 
     def _end(self, partition: Partition, error: Error, *, offline: bool) -> None:
         if partition.log is not None:

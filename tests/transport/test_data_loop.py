@@ -52,8 +52,8 @@ def test_a_saturated_loop_lets_asyncio_poll_after_every_slice() -> None:
         steps = [after - before for before, after in itertools.pairwise(polls)]
         assert max(steps) <= 4  # two slices at most between two looks at the control plane
         assert sum(steps) >= 15
-        assert loop.waiting > 0
-        assert loop.waiting_seconds > 0
+        assert loop.queued > 0
+        assert loop.queue_seconds > 0
         for worker in workers:
             worker.close()
         loop.close()

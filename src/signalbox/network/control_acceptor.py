@@ -39,7 +39,8 @@ class ControlAcceptor:
 
     def _connected(self, channel: StreamChannel) -> None:
         reception = self._reception
-        if reception.wait_seconds() > 0 or not reception.admit(channel.peer_address[0]):
+        # asyncio has accepted already: a newcomer beyond the limits cannot be left in the kernel.
+        if not reception.admit(channel.peer_address[0], may_wait=False):
             channel.close("too many connections")
             return
         connection = reception.welcome(channel)

@@ -39,19 +39,19 @@ def expiry_reason(connection: Connection, now: float, limits: ExpiryLimits) -> s
 
 
 class IdleExpiry:
-    """`connections()` gives those of the whole server; `trim()` is called once a sweep."""
+    """`connections()` gives those of the whole server; `every_sweep()` is called before each one."""
 
     def __init__(
         self,
         connections: Callable[[], Iterable[Connection]],
         limits: ExpiryLimits,
         clock: Clock,
-        trim: Callable[[], None],
+        every_sweep: Callable[[], None],
     ) -> None:
         self._connections = connections
         self._limits = limits
         self._clock = clock
-        self._trim = trim
+        self._every_sweep = every_sweep
         self._handle: asyncio.TimerHandle | None = None
         self._rest: Iterator[Connection] = iter(())
 
@@ -63,7 +63,7 @@ class IdleExpiry:
             self._handle.cancel()
 
     def _sweep(self) -> None:
-        self._trim()
+        self._every_sweep()
         self._rest = iter(list(self._connections()))
         self._step()
 

@@ -1,13 +1,14 @@
 """A plane: one of the two request paths of a broker, and what is counted about it (C1, C7).
 
 Counters are plain ints that the metrics' gauges read when somebody scrapes. Names are Kafka's: the control plane's
-carry the prefix `ControlPlane`. A controller's own listeners are a third plane that is counted as a data plane of a
-controller process.
+carry the prefix `ControlPlane`. A controller's own listeners are a third plane, counted like a data plane (a controller
+process has no other; in a combined process they carry the prefix `Controller`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from signalbox.common.clock import Clock
 from signalbox.common.metrics import MetricName, Metrics
@@ -15,46 +16,84 @@ from signalbox.common.metrics import MetricName, Metrics
 DATA = "data"
 CONTROL = "control"
 CONTROLLER = "controller"
+_PREFIXES = {DATA: "", CONTROL: "ControlPlane", CONTROLLER: "Controller"}
+_NETWORK = "kafka.network"
+
+
+class PlaneSource(Protocol):
+    """What a plane's engine tells about itself: the data loop, or a request queue."""
+
+    @property
+    def queued(self) -> int:
+        """Requests (or ready connections) waiting for the handler."""
+        ...
+
+    @property
+    def unsent(self) -> int:
+        """Answers waiting to be sent."""
+        ...
+
+    @property
+    def queue_seconds(self) -> float:
+        """Time that all requests so far have waited, together."""
+        ...
+
+    @property
+    def busy_seconds(self) -> float:
+        """Time spent handling."""
+        ...
+
+
+class IdleMeter:
+    """Share of the time between two readings in which nothing was handled."""
+
+    def __init__(self, busy_seconds: Callable[[], float], clock: Clock) -> None:
+        self._busy_seconds = busy_seconds
+        self._clock = clock
+        self._last = (clock.monotonic(), busy_seconds())
+
+    def read(self) -> float:
+        now, busy = self._clock.monotonic(), self._busy_seconds()
+        (then, busy_then), self._last = self._last, (now, busy)
+        elapsed = now - then
+        return max(0.0, min(1.0, 1 - (busy - busy_then) / elapsed)) if elapsed > 0 else 1.0
 
 
 class Plane:
-    """Counts of one plane. `queued` says how many requests wait for a handler just now."""
+    """Counts of one plane."""
 
-    __slots__ = (
-        "_clock", "_idle_since", "busy_seconds", "connections", "expired_connections_killed", "name", "queue_seconds",
-        "queued", "rejected_requests", "requests",
-    )  # fmt: skip
+    __slots__ = ("connections", "expired_connections_killed", "name", "rejected_requests", "requests", "source")
 
-    def __init__(self, name: str, clock: Clock) -> None:
+    def __init__(self, name: str, source: PlaneSource) -> None:
         self.name = name
-        self._clock = clock
-        self._idle_since = (clock.monotonic(), 0.0)
+        self.source = source
         self.connections = 0
         self.requests = 0
         self.rejected_requests = 0
         self.expired_connections_killed = 0
-        self.queued: Callable[[], int] = lambda: 0
-        self.queue_seconds: Callable[[], float] = lambda: 0.0
-        self.busy_seconds: Callable[[], float] = lambda: 0.0
 
-    def register(self, metrics: Metrics) -> None:
+    def register(self, metrics: Metrics, clock: Clock) -> None:
         """Make the counts known under Kafka's names."""
-        prefix = "ControlPlane" if self.name == CONTROL else ""
-        gauges: tuple[tuple[str, str, Callable[[], float]], ...] = (
-            ("RequestChannel", "RequestQueueSize", self.queued),
-            ("RequestChannel", "RequestQueueTimeMsTotal", lambda: self.queue_seconds() * 1000),
+        for name, read in self._gauges(clock):
+            metrics.gauge(name, read)
+
+    def _gauges(self, clock: Clock) -> Iterator[tuple[MetricName, Callable[[], float]]]:
+        prefix, source = _PREFIXES[self.name], self.source
+
+        def busy() -> float:
+            return source.busy_seconds
+
+        for type_, name, read in (
+            ("RequestChannel", "RequestQueueSize", lambda: source.queued),
+            ("RequestChannel", "ResponseQueueSize", lambda: source.unsent),
+            ("RequestChannel", "RequestQueueTimeMsTotal", lambda: source.queue_seconds * 1000),
             ("RequestChannel", "RequestsTotal", lambda: self.requests),
-            ("SocketServer", "NetworkProcessorAvgIdlePercent", self.idle_ratio),
+            ("SocketServer", "NetworkProcessorAvgIdlePercent", IdleMeter(busy, clock).read),
             ("SocketServer", "ExpiredConnectionsKilledCount", lambda: self.expired_connections_killed),
             ("SocketServer", "RejectedRequestsCount", lambda: self.rejected_requests),
             ("SocketServer", "ConnectionCount", lambda: self.connections),
-        )
-        for type_, name, read in gauges:
-            metrics.gauge(MetricName("kafka.network", type_, prefix + name), read)
-
-    def idle_ratio(self) -> float:
-        """Share of the time since the last call in which this plane's processor had nothing to do."""
-        now, busy = self._clock.monotonic(), self.busy_seconds()
-        (then, busy_then), self._idle_since = self._idle_since, (now, busy)
-        elapsed = now - then
-        return max(0.0, min(1.0, 1 - (busy - busy_then) / elapsed)) if elapsed > 0 else 1.0
+        ):
+            yield MetricName(_NETWORK, type_, prefix + name), read
+        # One thread is processor and handler at once, so both are idle together.
+        handler = MetricName("kafka.server", "KafkaRequestHandlerPool", prefix + "RequestHandlerAvgIdlePercent")
+        yield handler, IdleMeter(busy, clock).read

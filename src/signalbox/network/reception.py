@@ -13,6 +13,7 @@ from signalbox.network.authentication import Authentication
 from signalbox.network.connection import Connection
 from signalbox.network.connection_quotas import ConnectionQuotas
 from signalbox.network.listener import Listener
+from signalbox.network.plane import CONTROL
 from signalbox.network.ports import NetworkPorts
 from signalbox.security.principal import AuthenticationEvidence
 from signalbox.security.request_context import RequestContext
@@ -39,17 +40,20 @@ class Reception:
         """For the acceptor: seconds until another connection may come."""
         return self._quotas.wait_seconds(self.listener.row.name)
 
-    def admit(self, address: str) -> bool:
-        """Whether one more connection from `address` may stay; a refusal is counted and logged."""
+    def admit(self, address: str, *, may_wait: bool = True) -> bool:
+        """Whether one more connection from `address` may stay; a refusal is counted and logged. `may_wait`: the
+        acceptor has asked `wait_seconds` before."""
         name = self.listener.row.name
-        if self._quotas.admit(name, address):
+        crowded = not may_wait and self.wait_seconds() > 0
+        if not crowded and self._quotas.admit(name, address):
             return True
+        limit = "max.connections" if crowded else "max.connections.per.ip"
         event = AuditEvent(
             kind=AuditKind.REFUSED,
             listener=name,
             plane=self.listener.plane.name,
             client_address=address,
-            reason=f"too many connections from {address} (max.connections.per.ip)",
+            reason=f"too many connections from {address} ({limit})",
         )
         self.listener.refusals.note("too_many_connections", event)
         return False
@@ -67,7 +71,7 @@ class Reception:
             host,
             address_bytes(host),
             privileged=row.privileged,
-            control_plane=row.plane != "data",
+            control_plane=row.plane == CONTROL,
             inter_broker=row.inter_broker,
             authenticated=False,
         )

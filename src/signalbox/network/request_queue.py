@@ -7,11 +7,14 @@ except the slice that is running. A connection has at most one request in it; th
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 
 from signalbox.common.clock import Clock
 from signalbox.network.inbound_request import InboundRequest
 from signalbox.network.ports import RequestSink
+
+log = logging.getLogger("signalbox.network")
 
 
 class RequestQueue:
@@ -25,8 +28,14 @@ class RequestQueue:
         self.queue_seconds = 0.0
         self.busy_seconds = 0.0
 
-    def __len__(self) -> int:
+    @property
+    def queued(self) -> int:
         return len(self._waiting)
+
+    @property
+    def unsent(self) -> int:
+        """Answers leave at once: asyncio has them."""
+        return 0
 
     def submit(self, request: InboundRequest) -> None:
         if not self._waiting:
@@ -40,6 +49,8 @@ class RequestQueue:
             self.queue_seconds += max(0.0, started - request.received_at)
             try:
                 self._sink.submit(request)
-            finally:
-                self._waiting.popleft()
+            except Exception:
+                log.exception("a control request failed: %s", request.header)
+                request.close_connection("internal error")
+            self._waiting.popleft()
         self.busy_seconds += self._clock.monotonic() - started

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 from signalbox.common.endpoint import host_port
+from signalbox.common.metrics import MetricName
 from signalbox.network.binding import BindError, bind_listener
 from signalbox.network.connection import Connection
 from signalbox.network.control_acceptor import ControlAcceptor
@@ -54,14 +55,15 @@ class SocketServer:
         self._receptions: dict[str, Reception] = {}
         self._acceptors: list[DataAcceptor | ControlAcceptor] = []
         self._expiry = IdleExpiry(
-            self.connections, read_expiry_limits(settings.everywhere), ports.clock, data_loop.pool.trim
+            self.connections, read_expiry_limits(settings.everywhere), ports.clock, self._every_sweep
         )
-        self.planes = {name: Plane(name, ports.clock) for name in (DATA, CONTROL, CONTROLLER)}
         self._queues = {
             name: RequestQueue(ports.request_sink, data_loop.asyncio_loop, ports.clock)
             for name in (CONTROL, CONTROLLER)
         }
-        self._wire_planes()
+        self.planes = {name: Plane(name, queue) for name, queue in self._queues.items()}
+        self.planes[DATA] = Plane(DATA, data_loop)
+        self._register_metrics()
 
     async def start_listening(self) -> dict[str, int]:
         """Bind every listener; the ports by listener name. BindError names the listener that could not, and leaves
@@ -76,7 +78,8 @@ class SocketServer:
             self._sockets.clear()
             raise
         ports = {name: sock.getsockname()[1] for name, sock in self._sockets.items()}
-        self.table = self.table.with_bound_ports(ports, socket.getfqdn())
+        nameless = any(row.advertised is not None and not row.advertised.host for row in self.table)
+        self.table = self.table.with_bound_ports(ports, socket.getfqdn() if nameless else "")
         return ports
 
     async def enable(self) -> None:
@@ -160,16 +163,23 @@ class SocketServer:
         context, loop = security.tls_context, self._data_loop
         return lambda: TlsSession(context, loop.handshakes, server_side=True)
 
-    def _wire_planes(self) -> None:
-        loop = self._data_loop
-        data = self.planes[DATA]
-        data.queued = lambda: loop.waiting
-        data.queue_seconds = lambda: loop.waiting_seconds
-        data.busy_seconds = lambda: loop.busy_seconds
-        for name, queue in self._queues.items():
-            plane = self.planes[name]
-            plane.queued = queue.__len__
-            plane.queue_seconds = lambda queue=queue: queue.queue_seconds  # type: ignore[misc]
-            plane.busy_seconds = lambda queue=queue: queue.busy_seconds  # type: ignore[misc]
+    def _register_metrics(self) -> None:
+        metrics, pool = self._ports.metrics, self._data_loop.pool
         for name in {DATA, *(row.plane for row in self.table)}:
-            self.planes[name].register(self._ports.metrics)
+            self.planes[name].register(metrics, self._ports.clock)
+        metrics.gauge(MetricName("kafka.network", "SocketServer", "MemoryPoolUsed"), lambda: pool.used_bytes)
+        metrics.gauge(MetricName("kafka.network", "SocketServer", "MemoryPoolIdle"), lambda: pool.idle_bytes)
+
+    def _every_sweep(self) -> None:
+        """Give memory back; make room where protected connections came on top of the broker's limit."""
+        self._data_loop.pool.trim()
+        excess = self._quotas.excess
+        if excess:
+            candidates = [
+                connection
+                for connection in self.connections()
+                if not connection.busy and not connection.listener.row.inter_broker
+            ]
+            candidates.sort(key=lambda connection: connection.channel.active_at)
+            for connection in candidates[:excess]:
+                connection.close("more connections than max.connections")

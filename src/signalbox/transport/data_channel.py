@@ -7,6 +7,7 @@ without a copy. A muted channel with data pending leaves the read interest, else
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,6 +20,8 @@ from signalbox.transport.frame_channel import Chunk, ClosedCallback, FrameCallba
 from signalbox.transport.frame_reader import SIZE_BYTES, FrameReader, FrameSizeError
 from signalbox.transport.send_queue import SendQueue
 from signalbox.transport.socket_address import address_of
+
+log = logging.getLogger("signalbox.transport")
 
 _LARGE_FRAME_BYTES = 65_536
 _MAX_READ_BYTES = 1_048_576  # one read is part of one slice
@@ -33,7 +36,8 @@ class DataChannel:
     """See `FrameChannel` for the interface."""
 
     __slots__ = (
-        "_closing", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_reader", "_size_prefix",
+        "_closing", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_reader", "_resuming",
+        "_size_prefix",
         "_sock", "active_at", "bytes_in", "bytes_out", "closed", "fault", "local_address", "on_closed", "on_ready",
         "peer_address", "stalled_since",
     )  # fmt: skip
@@ -49,6 +53,7 @@ class DataChannel:
         self._size_prefix = memoryview(bytearray(SIZE_BYTES))
         self._expects_large = False
         self._flushing = False
+        self._resuming = False
         self._closing: str | None = None
         self._interest = READ
         self.on_ready: OpenCallback = _unset
@@ -116,15 +121,19 @@ class DataChannel:
 
     def mute(self) -> None:
         self._reader.muted = True
+        self._resuming = False
 
     def unmute(self) -> None:
         reader = self._reader
-        if not reader.muted or self.closed or self._closing is not None:
+        if not reader.muted or self._resuming or self.closed or self._closing is not None:
+            return
+        if self._has_input():
+            # Stay muted until then: bytes that arrive meanwhile must not overtake the backlog.
+            self._resuming = True
+            self._loop.run_soon(self._resume)
             return
         reader.muted = False
-        if reader.has_backlog:
-            self._loop.run_soon(self._resume)
-        elif not self._interest & READ:
+        if not self._interest & READ:
             self._set_interest(self._interest | READ)
 
     def release_buffer(self, buffer: PooledBuffer) -> None:
@@ -222,6 +231,8 @@ class DataChannel:
                     self._expects_large = True
         except FrameSizeError as error:
             self._refuse_frame(error)
+        except Exception as error:
+            self._break(error)
 
     def _read_size_first(self) -> None:
         """The last frame was large: read just the size of the next, then straight into its own buffer."""
@@ -242,19 +253,38 @@ class DataChannel:
         except FrameSizeError as error:
             self._refuse_frame(error)
             return
+        except Exception as error:
+            self._break(error)
+            return
         if reader.target is not None:
             self._read()
 
+    def _has_input(self) -> bool:
+        """Whether received bytes wait above the socket."""
+        return self._reader.has_backlog
+
     def _resume(self) -> None:
-        if self.closed:
+        if self.closed or not self._resuming:
             return
+        self._resuming = False
+        self._reader.muted = False
         try:
-            self._reader.resume()
+            self._continue()
         except FrameSizeError as error:
             self._refuse_frame(error)
-            return
-        if not self._reader.muted and not self._interest & READ:
+        except Exception as error:
+            self._break(error)
+        if not self.closed and not self._reader.muted and not self._interest & READ:
             self._set_interest(self._interest | READ)
+
+    def _continue(self) -> None:
+        """Deliver what waits above the socket."""
+        self._reader.resume()
+
+    def _break(self, error: Exception) -> None:
+        """A bug above: it costs this connection, not the loop."""
+        log.error("connection of %s failed", self.peer_address, exc_info=error)
+        self.close(f"internal error: {error!r}")
 
     def _refuse_frame(self, error: FrameSizeError) -> None:
         self.fault = "frame_size"

@@ -9,6 +9,7 @@ is never more than a slice away (KIP-291; figures in docs: one handled event is 
 from __future__ import annotations
 
 import asyncio
+import logging
 import select
 import socket
 import time
@@ -18,6 +19,8 @@ from typing import Protocol
 
 from signalbox.common.limits import SENDFILE_FROM_BYTES, SHARED_RECEIVE_BUFFER_BYTES
 from signalbox.transport.buffer_pool import BufferPool
+
+log = logging.getLogger("signalbox.transport")
 
 READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
@@ -62,7 +65,7 @@ class DataLoop:
         self.turns = 0
         self.busy_seconds = 0.0
         self.longest_turn_seconds = 0.0
-        self.waiting_seconds = 0.0
+        self.queue_seconds = 0.0
         self._handshakes: ThreadPoolExecutor | None = None
         loop.add_reader(self._epoll.fileno(), self._turn)
 
@@ -78,7 +81,12 @@ class DataLoop:
         return self._handshakes
 
     @property
-    def waiting(self) -> int:
+    def unsent(self) -> int:
+        """Connections with answers that wait for the end of the turn."""
+        return len(self._dirty)
+
+    @property
+    def queued(self) -> int:
         """Connections that are ready but have not had their turn."""
         return len(self._ready) + len(self._runnable)
 
@@ -143,7 +151,10 @@ class DataLoop:
             while self._turn_end:
                 callbacks, self._turn_end = self._turn_end, []
                 for callback in callbacks:
-                    callback()
+                    try:
+                        callback()
+                    except Exception:
+                        log.exception("the end of a turn failed")
             self._flush(clock, deadline + self._budget)
         finally:
             self._in_turn = False
@@ -151,7 +162,7 @@ class DataLoop:
             taken = clock() - started
             self.busy_seconds += taken
             # Queue length integrated over time is the time that all requests waited together.
-            self.waiting_seconds += taken * len(self._ready)
+            self.queue_seconds += taken * len(self._ready)
             if taken > self.longest_turn_seconds:
                 self.longest_turn_seconds = taken
             if self._runnable or self._dirty or self._turn_end:

@@ -46,6 +46,7 @@ class StreamChannel(asyncio.Protocol):
         self._chunks: deque[Chunk] = deque()
         self._transport: asyncio.Transport | None = None
         self._writable = True
+        self._resuming = False
         self._closing: str | None = None
         self.on_ready: OpenCallback = _unset
         self.fault = ""
@@ -99,17 +100,19 @@ class StreamChannel(asyncio.Protocol):
 
     def mute(self) -> None:
         self._reader.muted = True
+        self._resuming = False
 
     def unmute(self) -> None:
         reader = self._reader
-        if not reader.muted or self.closed or self._closing is not None:
+        if not reader.muted or self._resuming or self.closed or self._closing is not None:
             return
-        reader.muted = False
-        assert self._transport is not None
         if reader.has_backlog:
+            # Stay muted until then: bytes that arrive meanwhile must not overtake the backlog.
+            self._resuming = True
             asyncio.get_running_loop().call_soon(self._resume)
         else:
-            self._transport.resume_reading()
+            reader.muted = False
+            self._resume_reading()
 
     def release_buffer(self, buffer: PooledBuffer) -> None:
         self._pool.release(buffer)
@@ -246,14 +249,19 @@ class StreamChannel(asyncio.Protocol):
             self._transport.write(data)
 
     def _resume(self) -> None:
-        if self.closed:
+        if self.closed or not self._resuming:
             return
+        self._resuming = False
+        self._reader.muted = False
         try:
             self._reader.resume()
         except FrameSizeError as error:
             self._refuse_frame(error)
-            return
-        if not self._reader.muted and self._transport is not None:
+        if not self._reader.muted:
+            self._resume_reading()
+
+    def _resume_reading(self) -> None:
+        if self._transport is not None and not self.closed:
             self._transport.resume_reading()
 
     def _pump(self) -> None:

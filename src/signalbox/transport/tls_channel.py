@@ -4,12 +4,11 @@ one write per answer beat SSL on the descriptor, which reads 16 KB records with 
 from __future__ import annotations
 
 import socket
-import ssl
 from typing import Any
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
 from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
-from signalbox.transport.data_loop import READ, DataLoop
+from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.frame_reader import FrameSizeError
 from signalbox.transport.send_queue import SendQueue
 from signalbox.transport.tls_session import TlsSession
@@ -45,13 +44,6 @@ class TlsDataChannel(DataChannel):
     @property
     def peer_certificate(self) -> dict[str, Any] | None:
         return self._tls.peer_certificate
-
-    def unmute(self) -> None:
-        if self._reader.muted and not self.closed and self._closing is None and self._tls.has_input:
-            self._reader.muted = False
-            self._loop.run_soon(self._resume)
-        else:
-            super().unmute()
 
     def flush(self) -> None:
         self._flushing = False
@@ -136,17 +128,19 @@ class TlsDataChannel(DataChannel):
                     reader.filled(count)
         except FrameSizeError as error:
             self._refuse_frame(error)
-        except (ssl.SSLError, OSError) as error:
+        except OSError as error:  # ssl.SSLError is one
             self.close(f"TLS failed: {error}")
+        except Exception as error:
+            self._break(error)
         if not self.closed and not self._flushing:
             data = tls.outgoing()  # a key update, or a session ticket
             if data:
                 self._wire.append(data, len(data))
                 self.flush()
 
-    def _resume(self) -> None:
-        super()._resume()
-        if not self.closed:
-            self._deliver()
-            if not self._reader.muted and not self._interest & READ:
-                self._set_interest(self._interest | READ)
+    def _has_input(self) -> bool:
+        return self._reader.has_backlog or self._tls.has_input
+
+    def _continue(self) -> None:
+        self._reader.resume()
+        self._deliver()

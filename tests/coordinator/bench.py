@@ -8,6 +8,8 @@ import itertools
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+from tests.coordinator.memory_log import MemoryLog
+
 from signalbox.common.clock import ManualClock
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.client_context import ClientContext
@@ -24,7 +26,6 @@ from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
 from signalbox.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from signalbox.protocol.records.record_batch import decode_records
-from tests.coordinator.memory_log import MemoryLog
 
 PARTITION = 0
 CLIENT = ClientContext("client", "/127.0.0.1", 9)

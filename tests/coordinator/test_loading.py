@@ -3,13 +3,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.coordinator.memory_log import MemoryLog
+from tests.coordinator.test_batch_builder import TextSerde
 
 from signalbox.coordinator.decision import CoordinatorRecord
 from signalbox.coordinator.loading import MAX_READ_BYTES, load_steps
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import Record, encode_batch
-from tests.coordinator.memory_log import MemoryLog
-from tests.coordinator.test_batch_builder import TextSerde
 
 
 class PickySerde(TextSerde):

@@ -5,6 +5,9 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from tests.coordinator.bench import settle, transcript
+from tests.coordinator.memory_log import MemoryLog
+from tests.coordinator.test_batch_builder import TextSerde
 
 from signalbox.common.clock import ManualClock, SystemClock
 from signalbox.coordinator.config_rows import RuntimeSettings
@@ -12,9 +15,6 @@ from signalbox.coordinator.decision import CoordinatorRecord, Decision, nothing
 from signalbox.coordinator.ports import Timer
 from signalbox.coordinator.runtime import CoordinatorRuntime, new_member_suffix, reply
 from signalbox.protocol.error_table import Error, KafkaError
-from tests.coordinator.bench import settle, transcript
-from tests.coordinator.memory_log import MemoryLog
-from tests.coordinator.test_batch_builder import TextSerde
 
 
 class Notes:
@@ -258,7 +258,7 @@ async def test_deadlines_of_a_closed_partition_are_silent() -> None:
 
 
 @transcript
-async def test_a_deadline_that_fails_does_not_stop_the_others(caplog: pytest.LogCaptureFixture | None = None) -> None:
+async def test_a_deadline_that_fails_is_logged_and_does_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
     desk = Desk()
     shard = await desk.elect()
 
@@ -269,6 +269,7 @@ async def test_a_deadline_that_fails_does_not_stop_the_others(caplog: pytest.Log
     shard.timer.schedule("b", 1_000, lambda: note("b", "ran"))
     await desk.pass_time(1_000)
     assert shard.notes == {"b": "ran"}
+    assert "a mistake" in caplog.text
 
 
 @transcript

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Generator
 
+from tests.coordinator.test_batch_builder import TextSerde
+
 from signalbox.common.clock import ManualClock
 from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
@@ -9,7 +11,6 @@ from signalbox.coordinator.decision import CoordinatorRecord, Decision
 from signalbox.coordinator.write_queue import Batch, WriteQueue
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import decode_records
-from tests.coordinator.test_batch_builder import TextSerde
 
 
 class Never(Awaitable[None]):

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.coordinator.bench import CLIENT, Bench, Pending, settle, subscription, transcript
 
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest
 from signalbox.protocol.messages.list_groups import ListGroupsRequest
-from tests.coordinator.bench import CLIENT, Bench, Pending, settle, subscription, transcript
 
 
 def describe(bench: Bench, *groups: str, version: int = 6) -> list:  # type: ignore[type-arg]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tests.coordinator.bench import CLIENT, Bench, Pending, settle, subscription, transcript
+
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_groups import DeleteGroupsRequest
-from tests.coordinator.bench import CLIENT, Bench, Pending, settle, subscription, transcript
 
 RETENTION_MS = 100_000
 SETTINGS = GroupSettings(offsets_retention_ms=RETENTION_MS)

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+from tests.coordinator.bench import CLIENT, SESSION_MS, Bench, transcript
+
 from signalbox.coordinator.group.states import HEARTBEAT_ANSWER, GroupState
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
-from tests.coordinator.bench import CLIENT, SESSION_MS, Bench, transcript
 
 
 @transcript

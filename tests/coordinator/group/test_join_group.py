@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.coordinator.bench import SESSION_MS, Bench, settle, subscription, transcript
 
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error
-from tests.coordinator.bench import SESSION_MS, Bench, settle, subscription, transcript
 
 
 @transcript

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.coordinator.bench import CLIENT, Bench, Pending, settle, transcript
 
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.offset_commit import utf16_length
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
-from tests.coordinator.bench import CLIENT, Bench, Pending, settle, transcript
 
 
 def errors(pending: Pending) -> list[int]:

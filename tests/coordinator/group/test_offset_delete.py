@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from tests.coordinator.bench import CLIENT, Bench, Pending, settle, subscription, transcript
+
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.offset_delete import OffsetDeleteRequest
-from tests.coordinator.bench import CLIENT, Bench, Pending, settle, subscription, transcript
 
 
 def delete(bench: Bench, topics: dict[str, list[int]], group: str = "g") -> Pending:

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.coordinator.bench import CLIENT, Bench, Pending, settle, transcript
 
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
-from tests.coordinator.bench import CLIENT, Bench, Pending, settle, transcript
 
 
 def ask(bench: Bench, request: OffsetFetchRequest, version: int) -> Pending:

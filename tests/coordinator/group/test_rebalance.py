@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+from tests.coordinator.bench import Bench, settle, transcript
+
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error
-from tests.coordinator.bench import Bench, settle, transcript
 
 
 @transcript

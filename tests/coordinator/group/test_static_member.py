@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.coordinator.bench import Bench, settle, subscription, transcript
 
 from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error
-from tests.coordinator.bench import Bench, settle, subscription, transcript
 
 
 async def static_pair(bench: Bench) -> tuple[str, str]:

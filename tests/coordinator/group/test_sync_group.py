@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.coordinator.bench import Bench, settle, transcript
 
 from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error
-from tests.coordinator.bench import Bench, settle, transcript
 
 
 async def joined_pair(bench: Bench):  # type: ignore[no-untyped-def]

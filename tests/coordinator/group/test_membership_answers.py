@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+from tests.coordinator.group.test_classic_group import group_of, member
+
+from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.coordinator.group.membership_answers import joined, refused_join, refused_sync, timeouts_of
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.join_group import JoinGroupRequest
+
+
+def test_version_0_has_no_rebalance_timeout_of_its_own() -> None:
+    request = JoinGroupRequest.decode(JoinGroupRequest(group_id="g", session_timeout_ms=7).encode(0), 0)
+    assert timeouts_of(request) == (7, 7)
+    request = JoinGroupRequest.decode(
+        JoinGroupRequest(group_id="g", session_timeout_ms=7, rebalance_timeout_ms=9).encode(1), 1
+    )
+    assert timeouts_of(request) == (7, 9)
+
+
+@pytest.mark.parametrize("version", range(10))
+def test_every_answer_can_be_said_at_every_version(version: int) -> None:
+    group = group_of(member("a"), member("b"))
+    group.next_generation()
+    answers = [
+        joined(group, group.members["a"], with_members=True, skip_assignment=version >= 9),
+        joined(group, group.members["b"], with_members=False),
+        refused_join("", Error.GROUP_MAX_SIZE_REACHED),
+    ]
+    assert all(answer.encode(version) for answer in answers)
+    if version <= 5:
+        assert refused_sync(Error.REBALANCE_IN_PROGRESS).encode(version)
+
+
+def test_who_asks_is_compared_by_value() -> None:
+    assert ClientContext("c", "/h", 3) == ClientContext("c", "/h", 3)

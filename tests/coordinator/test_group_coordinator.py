@@ -1,0 +1,113 @@
+"""The front door over the wire: every version of every API, bytes in and bytes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.coordinator.bench import Bench, Pending, settle, subscription, transcript
+
+from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.error_table import Error
+
+FIELDS: dict[ApiKey, dict[str, Any]] = {
+    ApiKey.JOIN_GROUP: {
+        "group_id": "g",
+        "session_timeout_ms": 10_000,
+        "protocol_type": "consumer",
+        "protocols": [("range", subscription("t"))],
+    },
+    ApiKey.SYNC_GROUP: {"group_id": "g", "generation_id": 1, "member_id": "m"},
+    ApiKey.HEARTBEAT: {"group_id": "g", "generation_id": 1, "member_id": "m"},
+    ApiKey.LEAVE_GROUP: {"group_id": "g"},
+    ApiKey.OFFSET_COMMIT: {"group_id": "g"},
+    ApiKey.OFFSET_FETCH: {},
+    ApiKey.DESCRIBE_GROUPS: {"groups": ["g", "h"]},
+    ApiKey.LIST_GROUPS: {},
+    ApiKey.DELETE_GROUPS: {"groups_names": ["g"]},
+    ApiKey.OFFSET_DELETE: {"group_id": "g"},
+}
+VERSIONS = [
+    (api, version) for api in FIELDS for version in range(API_TABLE[api].min_version, API_TABLE[api].max_version + 1)
+]
+
+
+def method_of(coordinator: GroupCoordinator, api: ApiKey) -> Any:
+    return getattr(coordinator, api.name.lower())
+
+
+def request_of(api: ApiKey, version: int) -> Any:
+    row = API_TABLE[api]
+    fields = dict(FIELDS[api])
+    if api is ApiKey.JOIN_GROUP:
+        protocol = row.request.JoinGroupRequestProtocol
+        fields["protocols"] = [protocol(name=name, metadata=data) for name, data in fields["protocols"]]
+    if api is ApiKey.LEAVE_GROUP:
+        one = row.request.MemberIdentity(member_id="m")
+        fields |= {"members": [one]} if version >= 3 else {"member_id": "m"}
+    if api is ApiKey.OFFSET_FETCH:
+        one = row.request.OffsetFetchRequestGroup(group_id="g")
+        fields |= {"groups": [one]} if version >= 8 else {"group_id": "g"}
+    return row.request.decode(row.request(**fields).encode(version), version)
+
+
+@pytest.mark.parametrize(("api", "version"), VERSIONS, ids=lambda value: getattr(value, "name", value))
+@transcript
+async def test_every_version_is_answered_in_words_that_version_has(api: ApiKey, version: int) -> None:
+    bench = await Bench().start()
+    client = ClientContext("c", "/127.0.0.1", version)
+    pending = Pending(method_of(bench.coordinator, api)(request_of(api, version), client))
+    await bench.pass_time(6_000)
+    assert API_TABLE[api].response.decode(pending.response.encode(version), version) is not None
+
+
+@pytest.mark.parametrize(("api", "version"), VERSIONS, ids=lambda value: getattr(value, "name", value))
+@transcript
+async def test_so_is_every_refusal(api: ApiKey, version: int) -> None:
+    bench = Bench()
+    client = ClientContext("c", "/127.0.0.1", version)
+    pending = Pending(method_of(bench.coordinator, api)(request_of(api, version), client))
+    await settle()
+    assert pending.answered
+    assert API_TABLE[api].response.decode(pending.response.encode(version), version) is not None
+
+
+@transcript
+async def test_groups_are_spread_over_the_partitions_there_are() -> None:
+    bench = await Bench().start()
+    assert bench.coordinator.partition_for("hello") == 0
+    bench.coordinator.set_partition_count(50)
+    assert bench.coordinator.partition_for("hello") == 99162322 % 50
+    assert bench.join(group="hello").response.error_code == Error.NOT_COORDINATOR
+
+
+@transcript
+async def test_a_hundred_members() -> None:
+    """A large group's life: all join, sync, commit and leave; three batches in the log tell it."""
+    bench = await Bench().start()
+    joins = {}
+    for number in range(100):
+        member_id = await bench.member(client=f"c{number}")
+        joins[member_id] = bench.join(member_id)
+    await bench.pass_time(9_000)
+    joined = {member_id: pending.response for member_id, pending in joins.items()}
+    leader_id = next(iter(joined.values())).leader
+    assert len(joined[leader_id].members) == 100
+    syncs = {member_id: bench.sync(answer) for member_id, answer in joined.items() if member_id != leader_id}
+    given = {member_id: member_id.encode() for member_id in joined}
+    syncs[leader_id] = bench.sync(joined[leader_id], given)
+    await settle()
+    assert all(sync.response.assignment == member_id.encode() for member_id, sync in syncs.items())
+    commits = [
+        bench.commit({("t", number): number}, member_id=member_id, generation=1)
+        for number, member_id in enumerate(joined)
+    ]
+    await settle()
+    assert {commit.response.topics[0].partitions[0].error_code for commit in commits} == {Error.NONE}
+    assert bench.offsets() == {("t", number): number for number in range(100)}
+    left = bench.leave(*((member_id, None) for member_id in joined))
+    await settle()
+    assert {row.error_code for row in left.response.members} == {Error.NONE}
+    assert len(bench.log.batches[0]) == 3, "assignment, commits, empty group: one batch each"

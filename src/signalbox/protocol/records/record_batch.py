@@ -115,6 +115,8 @@ def records_of(view: memoryview, header: BatchHeader) -> Iterator[Record]:
     """The records of the one batch that `header` was read from."""
     start = header.position
     payload = view[start + HEADER_SIZE : start + header.size_bytes]
+    if not header.record_count and not len(payload):
+        return  # compaction leaves a bare header behind to keep a producer's last sequence
     body = decompress(compression_name(header.compression), payload)
     log_append_time = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_BIT else None
     position = 0

@@ -39,4 +39,4 @@ def test_a_failure_is_kept_for_the_log(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     removals.add(str(tmp_path / "file"), 0)
     removals.run_due(clock.now_ms())
-    assert len(removals.failures) == 1
+    assert removals.failure_count == 1

@@ -147,6 +147,8 @@ class AppendQueue:
         self._directory.refuse_offline()
         body = self._body
         headers = list(iter_batch_headers(batches, allow_partial_tail=True))
+        if headers and headers[0].base_offset < self.next_offset <= headers[0].last_offset and self._is_empty():
+            self._begin_within(headers[0].base_offset)
         expected = self.next_offset
         for header in headers:
             if header.base_offset < expected:
@@ -202,6 +204,17 @@ class AppendQueue:
         for on_written, info in answers:
             on_written(info, error)
         return error
+
+    def _is_empty(self) -> bool:
+        return self._body.segments.active.size == 0 and len(self._body.segments) == 1
+
+    def _begin_within(self, base_offset: int) -> None:
+        """The leader's log start lies inside its first batch: an empty log begins with the whole batch."""
+        start = self._body.log_start_offset
+        with self._directory.guard(f"restarting {self._body.folder}"):
+            self._body.restart_at(base_offset)
+        self._body.log_start_offset = start
+        self.next_offset = self.log_end_offset = base_offset
 
     def _passes(self, batch: Buffer, header: tuple[int, ...], now_ms: int) -> bool:
         """The one-glance check: a whole, ordinary batch of a client, with nothing to complain about."""

@@ -153,11 +153,12 @@ class Log(AppendQueue):
         if offset >= self.log_end_offset:
             return False
         with self._directory.guard(f"truncating {self._body.folder}"):
-            if offset < self._body.segments[0].base_offset:
-                self._body.restart_at(offset)
-            else:
-                offset = self._body.truncate_to(offset)
-        self._end_at(offset)
+            start = self._body.log_start_offset
+            end = self._body.truncate_to(offset) if offset > start else offset
+            if end <= start:  # nothing is left; a batch that reaches over the log start went as a whole
+                end = min(offset, start)
+                self._body.restart_at(end)
+        self._end_at(end)
         return True
 
     def truncate_fully_and_start_at(self, offset: int) -> None:

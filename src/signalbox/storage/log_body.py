@@ -10,7 +10,7 @@ import os
 import zlib
 from collections.abc import Iterable
 
-from signalbox.storage.file_names import SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX, offset_name, offsets_in
+from signalbox.storage.file_names import LOG_SUFFIX, SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX, offset_name, offsets_in
 from signalbox.storage.leader_epochs import LeaderEpochs
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_directory import LogDirectory
@@ -29,6 +29,7 @@ class LogBody:
         "_index_entries",
         "_last_offset_allowed",
         "_segment_bytes",
+        "_truncations",
         "config",
         "directory",
         "epochs",
@@ -51,6 +52,7 @@ class LogBody:
         self.producers = ProducerStates()
         self.log_start_offset = segments[0].base_offset
         self.recovery_point = self.log_start_offset
+        self._truncations = 0  # a sync that was begun before one says nothing of what came after
         self.apply_config(config)
 
     def apply_config(self, config: LogConfig) -> None:
@@ -88,10 +90,12 @@ class LogBody:
         file = old.file()
         self.directory.disk.open_files.touch(old)
 
+        truncations = self._truncations
+
         def synced(error: BaseException | None) -> None:
             if isinstance(error, OSError):
-                self.directory.fail(error, f"syncing {file}")
-            else:
+                self.directory.fail(error, f"syncing {old.path(LOG_SUFFIX)}")
+            elif truncations == self._truncations:
                 self.recovery_point = max(self.recovery_point, next_offset)
 
         self.directory.background.run(lambda: self.directory.disk.file_system.fsync(file.fd), synced)
@@ -133,6 +137,7 @@ class LogBody:
 
     def truncate_to(self, offset: int) -> int:
         """Ends the log at `offset`, or at the beginning of the batch that holds it; gives the new end."""
+        self._truncations += 1
         self.retire(self.segments.take_after(self.segments.slot_of(offset)))
         active = self.segments.active
         active.activate()
@@ -151,6 +156,7 @@ class LogBody:
 
     def restart_at(self, offset: int) -> None:
         """Deletes everything; the log goes on, empty, at `offset`."""
+        self._truncations += 1
         self.retire(list(self.segments))
         self.segments.replace_all(self.new_segment(offset))
         self._know_active()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from signalbox.storage.checkpoint_file import CheckpointFault, read_offsets, wri
 from signalbox.storage.file_names import LOCK_FILE
 from signalbox.storage.removals import Removals
 from signalbox.storage.segment import Disk
+
+logger = logging.getLogger(__name__)
 
 
 class AwaitsWrite(Protocol):
@@ -83,6 +86,7 @@ class LogDirectory:
         """Takes the directory offline; gives the error to answer with."""
         if self.offline_reason is None:
             self.offline_reason = f"{doing}: {error}"
+            logger.error("log directory %s goes offline: %s", self.path, self.offline_reason)
             self._on_offline(self)
         return KafkaError(Error.KAFKA_STORAGE_ERROR, f"log directory {self.path} is offline: {self.offline_reason}")
 
@@ -104,7 +108,8 @@ class LogDirectory:
         """A checkpoint of this directory; a broken one counts as absent, which costs time but loses nothing."""
         try:
             return read_offsets(os.path.join(self.path, name))
-        except CheckpointFault:
+        except CheckpointFault as fault:
+            logger.warning("%s; going on without it", fault)
             return {}
 
     def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int], sync: bool = False) -> None:

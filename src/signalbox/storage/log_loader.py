@@ -7,6 +7,7 @@ before the first batch that is not whole (a torn tail). Leader epochs and produc
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,9 +27,11 @@ from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_directory import LogDirectory
 from signalbox.storage.producer_replay import replay_producers
-from signalbox.storage.segment import Segment
+from signalbox.storage.segment import MAX_RELATIVE_OFFSET, Segment
 from signalbox.storage.segment_list import SegmentList
 from signalbox.storage.segment_scan import scan_batches
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,12 @@ def _recover(body: LogBody, recovery_point: int) -> int:
         segment.rebuild(iter(whole))
         end_offset = whole.end_offset
         if segment.size < segment.written:
+            logger.warning(
+                "%s: cut at offset %d, %d bytes behind it are no whole batches",
+                segment.path(LOG_SUFFIX),
+                end_offset,
+                segment.written - segment.size,
+            )
             body.directory.disk.file_system.truncate(segment.file().fd, segment.size)
             segment.written = segment.size
             body.retire(segments.take_after(slot))
@@ -142,7 +151,8 @@ class _WholeBatches:
         segment = self._segment
         file_system = self._body.directory.disk.file_system
         for batch, _ in scan_batches(file_system, segment.file().fd, 0, segment.written):
-            if batch.base_offset < self.end_offset:
+            too_far = batch.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
+            if batch.base_offset < self.end_offset or too_far:  # no checksum covers the base offset
                 return
             self.end_offset = batch.next_offset
             self._body.epochs.assign_if_later(batch.partition_leader_epoch, batch.base_offset)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
 
 from signalbox.protocol.records.batch_header import CONTROL_BIT, TRANSACTIONAL_BIT, BatchHeader
 from signalbox.storage.file_names import SNAPSHOT_SUFFIX, offset_name, offsets_in
 from signalbox.storage.file_system import FileSystem
 from signalbox.storage.producer_snapshot import load_snapshot
 from signalbox.storage.producer_state import MAX_SEQUENCE, ProducerStates
+from signalbox.storage.segment import Segment
 from signalbox.storage.segment_list import SegmentList
 from signalbox.storage.transaction_marker import read_coordinator_epoch
+
+logger = logging.getLogger(__name__)
 
 
 def replay_producers(file_system: FileSystem, folder: str, segments: SegmentList, end_offset: int) -> ProducerStates:
@@ -23,17 +28,23 @@ def replay_producers(file_system: FileSystem, folder: str, segments: SegmentList
         try:
             states, start = load_snapshot(file_system, path, os.path.getsize(path)), offset
             break
-        except ValueError:
+        except ValueError as fault:
+            logger.warning("%s: %s; replaying from an older one", path, fault)
             file_system.remove(path)
-    if start < end_offset:
-        for slot in range(segments.slot_of(start), len(segments)):
-            segment = segments[slot]
-            found = segment.locate(start)
-            for batch in segment.headers(found[0]) if found else ():
-                if batch.producer_id >= 0:
-                    data = segment.read(batch.position, batch.size_bytes) if batch.is_control else b""
-                    note_batch(states, batch._replace(position=0), data)
+    for batch, segment in _batches(segments, start, end_offset):
+        if batch.producer_id >= 0:
+            data = segment.read(batch.position, batch.size_bytes) if batch.is_control else b""
+            note_batch(states, batch._replace(position=0), data)
     return states
+
+
+def _batches(segments: SegmentList, start: int, end_offset: int) -> Iterator[tuple[BatchHeader, Segment]]:
+    for slot in range(segments.slot_of(start), len(segments) if start < end_offset else 0):
+        found = segments[slot].locate(start)
+        for batch in segments[slot].headers(found[0]) if found else ():
+            if batch.base_offset >= end_offset:
+                return
+            yield batch, segments[slot]
 
 
 def note_batch(states: ProducerStates, batch: BatchHeader, buffer: bytes | bytearray | memoryview) -> None:

@@ -6,6 +6,7 @@ The rename is what counts: a start after a crash removes whatever carries the su
 from __future__ import annotations
 
 import heapq
+import logging
 import os
 from collections.abc import Iterable
 
@@ -13,6 +14,8 @@ from signalbox.common.clock import Clock
 from signalbox.storage.background import Background
 from signalbox.storage.file_names import DELETED_SUFFIX
 from signalbox.storage.file_system import FileSystem
+
+logger = logging.getLogger(__name__)
 
 
 class Removals:
@@ -23,7 +26,7 @@ class Removals:
         self._background = background
         self._clock = clock
         self._due: list[tuple[int, str]] = []
-        self.failures: list[str] = []
+        self.failure_count = 0
 
     def __len__(self) -> int:
         return len(self._due)
@@ -63,4 +66,5 @@ class Removals:
 
     def _done(self, error: BaseException | None) -> None:
         if error is not None:
-            self.failures.append(str(error))
+            self.failure_count += 1
+            logger.warning("cannot remove what is deleted: %s; the next start tries again", error)

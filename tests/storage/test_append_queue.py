@@ -1,0 +1,293 @@
+"""Two-step appends: accepted, then written together; or all taken back together."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.storage.append_info import LogAppendInfo
+from signalbox.storage.faulty_file_system import FaultyFileSystem
+from signalbox.storage.log import Log
+from signalbox.storage.log_config import LogConfig
+from tests.storage.workbench import NOW_MS, append, batch, new_log, offsets, records, reopened
+
+Told = list[tuple[int, Error | None]]
+
+
+def queue(log: Log, data: bytes | bytearray | memoryview, told: Told) -> LogAppendInfo:
+    return log.append_as_leader(
+        data, 0, NOW_MS, lambda info, error: told.append((info.first_offset, error and error.error))
+    )
+
+
+def test_a_batch_counts_at_once_and_is_readable_after_the_flush(tmp_path: Path) -> None:
+    log, told = new_log(tmp_path), Told()
+    info = queue(log, batch(3), told)
+    assert (info.first_offset, info.last_offset, info.log_append_time_ms) == (0, 2, -1)
+    assert (log.next_offset, log.log_end_offset, told) == (3, 0, [])
+    assert len(log.read(0, 1000)) == 0
+    log.flush_appends()
+    assert (log.log_end_offset, told) == (3, [(0, None)])
+    assert offsets(log) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("size", [20, 30_000], ids=["small", "large"])
+def test_the_callers_buffer_is_free_after_the_call(tmp_path: Path, size: int) -> None:
+    log = new_log(tmp_path)
+    for _ in range(3):
+        shared = bytearray(batch(2, size=size))
+        log.append_as_leader(memoryview(shared), 4, NOW_MS)
+        shared[:] = bytes(len(shared))
+    log.flush_appends()
+    assert offsets(log) == [0, 1, 2, 3, 4, 5]
+    assert {record.value[:1] for record in records(log) if record.value} == {b"\0", b"\1"}
+
+
+def test_read_only_input_is_left_alone(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    data = batch(1, size=30_000)
+    before = bytes(data)
+    append(log, data, data)
+    append(log, memoryview(data))
+    assert data == before
+    assert offsets(log) == [0, 1, 2]
+
+
+def test_a_group_is_one_write(tmp_path: Path) -> None:
+    disk = FaultyFileSystem()
+    log = new_log(tmp_path, file_system=disk)
+    append(log, batch(1))  # brings the leader epoch's file, too
+    disk.calls.clear()
+    append(log, *[batch(1) for _ in range(50)])
+    assert disk.calls == {"pwrite": 1}
+    append(log, batch(1), batch(1, size=20_000), batch(1))
+    assert disk.calls == {"pwrite": 3}
+
+
+def test_leader_epoch_and_offset_are_in_the_file(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(2), epoch=3)
+    append(log, batch(2), epoch=5)
+    headers = list(log.body.segments.active.headers())
+    assert [(h.base_offset, h.partition_leader_epoch) for h in headers] == [(0, 3), (2, 5)]
+    assert (log.body.epochs.epochs, log.body.epochs.start_offsets) == ([3, 5], [0, 2])
+
+
+def test_those_who_wait_are_told_after_the_log_has_moved_on(tmp_path: Path) -> None:
+    log, events = new_log(tmp_path), []
+    log.on_advanced = lambda: events.append(("advanced", log.log_end_offset))
+    log.append_as_leader(batch(2), 0, NOW_MS, lambda info, error: events.append(("written", log.log_end_offset)))
+    log.flush_appends()
+    assert events == [("advanced", 2), ("written", 2)]
+
+
+def test_an_answer_may_append_again(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    log.append_as_leader(batch(1), 0, NOW_MS, lambda info, error: log.append_as_leader(batch(1), 0, NOW_MS) and None)
+    log.flush_appends()
+    assert (log.log_end_offset, log.next_offset) == (1, 2)
+    log.flush_appends()
+    assert log.log_end_offset == 2
+
+
+# -- idempotence ------------------------------------------------------------------------------------------------
+
+
+def test_a_repeated_batch_is_answered_with_its_first_offsets(tmp_path: Path) -> None:
+    log, told = new_log(tmp_path), Told()
+    first = batch(3, producer_id=7)
+    append(log, batch(2), first)
+    again = queue(log, first, told)
+    assert (again.first_offset, again.last_offset, again.duplicate) == (2, 4, True)
+    assert told == []
+    log.flush_appends()
+    assert (told, log.log_end_offset) == ([(2, None)], 5)
+
+
+def test_a_batch_repeated_before_it_is_written_waits_for_the_write(tmp_path: Path) -> None:
+    log, told = new_log(tmp_path), Told()
+    queue(log, batch(1, producer_id=7), told)
+    assert queue(log, batch(1, producer_id=7), told).duplicate
+    log.flush_appends()
+    assert (told, log.log_end_offset) == ([(0, None), (0, None)], 1)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "sequence", "error"),
+    [
+        (0, 2, Error.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        (-1, 1, Error.INVALID_RECORD),
+        (1, 1, Error.OUT_OF_ORDER_SEQUENCE_NUMBER),
+    ],
+)
+def test_refused_sequences_change_nothing(tmp_path: Path, epoch: int, sequence: int, error: Error) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(1, producer_id=7))
+    with pytest.raises(KafkaError) as refused:
+        log.append_as_leader(batch(1, producer_id=7, producer_epoch=epoch, sequence=sequence), 0, NOW_MS)
+    assert refused.value.error == error
+    append(log, batch(1, producer_id=7, sequence=1))
+    assert offsets(log) == [0, 1]
+
+
+def test_sequences_wrap_around(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(3, producer_id=7, sequence=2**31 - 2), batch(2, producer_id=7, sequence=1))
+    assert log.append_as_leader(batch(3, producer_id=7, sequence=2**31 - 2), 0, NOW_MS).duplicate
+    assert log.body.producers.entries[7].last_sequence == 2
+
+
+# -- refusals ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b"", Error.INVALID_RECORD),
+        (batch(1)[:60], Error.CORRUPT_MESSAGE),
+        (batch(1)[:-1], Error.CORRUPT_MESSAGE),
+        (batch(1) + batch(1), Error.INVALID_RECORD),
+        (batch(1)[:-1] + b"?", Error.CORRUPT_MESSAGE),
+        (batch(1, size=2000), Error.MESSAGE_TOO_LARGE),
+        (batch(1, timestamp=NOW_MS + 3_600_001), Error.INVALID_TIMESTAMP),
+        (batch(1)[:16] + b"\1" + batch(1)[17:], Error.UNSUPPORTED_FOR_MESSAGE_FORMAT),
+        (batch(1, size=950), Error.RECORD_LIST_TOO_LARGE),
+    ],
+    ids=["nothing", "no header", "cut off", "two batches", "checksum", "too large", "future", "format 1", "segment"],
+)
+def test_a_bad_batch_is_refused_and_nothing_changes(tmp_path: Path, data: bytes, error: Error) -> None:
+    log = new_log(tmp_path, LogConfig(max_message_bytes=1500, segment_bytes=1000))
+    append(log, batch(1))
+    with pytest.raises(KafkaError) as refused:
+        log.append_as_leader(data, 0, NOW_MS)
+    assert refused.value.error == error
+    append(log, batch(1))
+    assert offsets(log) == [0, 1]
+
+
+# -- followers --------------------------------------------------------------------------------------------------
+
+
+def leaders_file(path: Path, config: LogConfig, sizes: list[int]) -> tuple[Log, bytes]:
+    """A leader's log and all its bytes."""
+    path.mkdir()
+    leader = new_log(path, config)
+    for number, size in enumerate(sizes):
+        append(leader, batch(2, size=size, producer_id=7, sequence=number * 2), epoch=number // 4)
+    return leader, b"".join(segment.read(0, segment.written) for segment in leader.body.segments)
+
+
+@pytest.mark.parametrize("sizes", [[20] * 12, [9000] * 6, [20, 9000, 20, 20]])
+def test_a_follower_becomes_the_leaders_twin(tmp_path: Path, sizes: list[int]) -> None:
+    config = LogConfig(segment_bytes=40_000 if max(sizes) > 100 else 500)
+    leader, data = leaders_file(tmp_path / "leader", config, sizes)
+    (tmp_path / "follower").mkdir()
+    follower = new_log(tmp_path / "follower", config)
+    info = follower.append_as_follower(bytearray(data))
+    assert (info.first_offset, info.last_offset) == (0, leader.log_end_offset - 1)
+    follower.flush_appends()
+    assert follower.log_end_offset == leader.log_end_offset
+    assert [s.read(0, s.written) for s in follower.body.segments] == [
+        s.read(0, s.written) for s in leader.body.segments
+    ]
+    assert follower.body.epochs.epochs == leader.body.epochs.epochs
+    assert follower.body.producers.entries[7].batches == leader.body.producers.entries[7].batches
+
+
+def test_a_fetched_piece_may_end_within_a_batch(tmp_path: Path) -> None:
+    _, data = leaders_file(tmp_path / "leader", LogConfig(), [20, 20, 20])
+    one = len(data) // 3
+    for cut in (0, 1, 11, 12, 60, one - 1, one, one + 1, 3 * one - 1):
+        folder = tmp_path / str(cut)
+        folder.mkdir()
+        follower = new_log(folder)
+        assert follower.append_as_follower(data[:cut]).size_bytes == cut // one * one
+        follower.flush_appends()
+        assert follower.log_end_offset == cut // one * 2
+
+
+@pytest.mark.parametrize("at", [0, 17, 100])
+def test_a_damaged_piece_changes_nothing(tmp_path: Path, at: int) -> None:
+    _, data = leaders_file(tmp_path / "leader", LogConfig(), [20, 20])
+    broken = bytearray(data)
+    broken[len(data) // 2 + at] ^= 0x80
+    (tmp_path / "follower").mkdir()
+    follower = new_log(tmp_path / "follower")
+    with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
+        follower.append_as_follower(broken)
+    assert (follower.next_offset, follower.body.producers.entries) == (0, {})
+
+
+def test_what_the_follower_has_already_is_refused(tmp_path: Path) -> None:
+    _, data = leaders_file(tmp_path / "leader", LogConfig(), [20, 20])
+    (tmp_path / "follower").mkdir()
+    follower = new_log(tmp_path / "follower")
+    follower.append_as_follower(data)
+    with pytest.raises(KafkaError, match="the log ends at 4"):
+        follower.append_as_follower(data)
+
+
+def test_gaps_of_compacted_topics_are_kept(tmp_path: Path) -> None:
+    follower = new_log(tmp_path)
+    follower.append_as_follower(batch(2, offset=0) + batch(1, offset=10) + batch(1, offset=11))
+    follower.flush_appends()
+    assert offsets(follower) == [0, 1, 10, 11]
+    assert follower.read(5, 1).first_offset == 10
+
+
+# -- the disk -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("capacity", [0, 50, 150, 10_000], ids=["nothing", "within one", "within two", "within large"])
+def test_a_full_disk_fails_the_whole_group_and_the_directory(tmp_path: Path, capacity: int) -> None:
+    disk = FaultyFileSystem()
+    log, told = new_log(tmp_path, file_system=disk), Told()
+    append(log, batch(2, producer_id=7))
+    written = log.body.segments.active.written
+    disk.capacity_bytes = capacity
+    queue(log, batch(1, producer_id=7, sequence=2), told)
+    queue(log, batch(1, producer_id=7, sequence=3), told)
+    queue(log, batch(1, producer_id=8, size=20_000), told)
+    with pytest.raises(KafkaError) as failed:
+        log.flush_appends()
+    assert failed.value.error == Error.KAFKA_STORAGE_ERROR
+    assert [error for _, error in told] == [Error.KAFKA_STORAGE_ERROR] * 3
+    assert (log.next_offset, log.log_end_offset, log.online) == (2, 2, False)
+    assert log.body.producers.entries[7].last_sequence == 1
+    assert 8 not in log.body.producers.entries
+    assert log.body.segments.active.size == written
+    for call in (lambda: log.read(0, 100), lambda: queue(log, batch(1), told), lambda: log.truncate_to(1)):
+        with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
+            call()
+    again = reopened(tmp_path)
+    assert offsets(again) == [0, 1]
+    assert again.body.producers.entries[7].last_sequence == 1
+
+
+def test_an_io_error_while_rolling_refuses_the_batch_and_keeps_the_others(tmp_path: Path) -> None:
+    disk = FaultyFileSystem()
+    log, told = new_log(tmp_path, LogConfig(segment_bytes=300), disk), Told()
+    queue(log, batch(1, producer_id=7, size=150), told)
+    disk.fail("open", errno.EIO, ".log")
+    with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
+        queue(log, batch(1, producer_id=7, size=150, sequence=1), told)
+    assert log.complete_group() is None
+    assert told == [(0, None)]
+    assert offsets(reopened(tmp_path)) == [0]
+
+
+def test_flush_messages_syncs_before_anybody_is_told(tmp_path: Path) -> None:
+    disk = FaultyFileSystem()
+    log, told = new_log(tmp_path, LogConfig(flush_messages=3), disk), Told()
+    queue(log, batch(2), told)
+    log.flush_appends()
+    assert "fsync" not in disk.calls
+    queue(log, batch(1), told)
+    log.flush_appends()
+    assert (disk.calls["fsync"], log.body.recovery_point) == (1, 3)
+    disk.fail("fsync", errno.EIO)
+    queue(log, batch(3), told)
+    with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
+        log.flush_appends()
+    assert [error for _, error in told] == [None, None, Error.KAFKA_STORAGE_ERROR]

@@ -1,0 +1,163 @@
+"""Starting over what an earlier run left: clean, killed at any byte, or tampered with."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from signalbox.storage.log import Log
+from signalbox.storage.log_config import LogConfig
+from signalbox.storage.log_loader import LastRun
+from tests.storage.workbench import NOW_MS, TP, append, batch, new_log, offsets, records, reopened
+
+SMALL = LogConfig(segment_bytes=600, index_interval_bytes=100)
+
+
+def lived(path: Path, batches: int = 20, config: LogConfig = SMALL) -> Log:
+    """A log that was written to and never closed."""
+    log = new_log(path, config)
+    for number in range(batches):
+        append(log, batch(2, producer_id=7, sequence=number * 2, timestamp=NOW_MS + number), epoch=number // 8)
+    return log
+
+
+def files(path: Path) -> dict[str, bytes]:
+    """The log's own files; checkpoints and indexes included."""
+    return {entry.name: entry.read_bytes() for entry in sorted((path / str(TP)).iterdir())}
+
+
+def test_a_torn_tail_is_cut_wherever_it_was_torn(tmp_path: Path) -> None:
+    lived(tmp_path)
+    active = sorted((tmp_path / str(TP)).glob("*.log"))[-1]
+    base, whole = int(active.stem), active.read_bytes()
+    size = len(batch(2, producer_id=7))
+    assert len(whole) == 5 * size
+    for cut in range(len(whole) + 1):
+        active.write_bytes(whole[:cut])
+        log = reopened(tmp_path, SMALL)
+        end = base + cut // size * 2
+        assert (log.log_end_offset, active.stat().st_size) == (end, cut // size * size)
+        assert log.body.producers.entries[7].last_sequence == end - 1
+        assert log.body.epochs.start_offsets[-1] < end
+        assert offsets(log)[-3:] == list(range(end - 3, end))
+
+
+@pytest.mark.parametrize("at", [0, 8, 16, 17, 30, 61, 100])
+def test_a_damaged_batch_ends_the_log_there(tmp_path: Path, at: int) -> None:
+    lived(tmp_path)
+    active = sorted((tmp_path / str(TP)).glob("*.log"))[-1]
+    data = bytearray(active.read_bytes())
+    size = len(batch(2, producer_id=7))
+    data[size + at] ^= 0x7F
+    active.write_bytes(data)
+    assert reopened(tmp_path, SMALL).log_end_offset == int(active.stem) + 2
+
+
+def test_rubbish_and_zeros_behind_the_end_are_cut(tmp_path: Path) -> None:
+    lived(tmp_path)
+    active = sorted((tmp_path / str(TP)).glob("*.log"))[-1]
+    whole = active.read_bytes()
+    for tail in (bytes(1000), b"\xff" * 1000, whole[: len(whole) // 2]):
+        active.write_bytes(whole + tail)
+        assert reopened(tmp_path, SMALL).log_end_offset == 40
+        assert active.read_bytes() == whole
+
+
+def test_a_damaged_older_segment_takes_the_later_ones_with_it(tmp_path: Path) -> None:
+    lived(tmp_path)
+    first, second, *_ = sorted((tmp_path / str(TP)).glob("*.log"))
+    second.write_bytes(second.read_bytes()[:-1])
+    log = reopened(tmp_path, SMALL)
+    assert log.log_end_offset == int(second.stem) + 8
+    assert [segment.base_offset for segment in log.body.segments] == [0, int(second.stem)]
+    assert first.exists()
+    append(log, batch(2, producer_id=7, sequence=log.log_end_offset))
+    assert offsets(reopened(tmp_path, SMALL)) == list(range(int(second.stem) + 10))
+
+
+def test_only_what_lies_behind_the_recovery_point_is_read(tmp_path: Path) -> None:
+    lived(tmp_path)
+    first, *_, last = sorted((tmp_path / str(TP)).glob("*.log"))
+    data = bytearray(first.read_bytes())
+    data[100] ^= 1
+    first.write_bytes(data)
+    log = reopened(tmp_path, SMALL, LastRun(recovery_point=int(last.stem)))
+    assert log.log_end_offset == 40
+
+
+def test_indexes_are_rebuilt_as_they_were(tmp_path: Path) -> None:
+    log = lived(tmp_path)
+    log.flush()
+    before = files(tmp_path)
+    for name in before:
+        if name.endswith("index"):
+            (tmp_path / str(TP) / name).write_bytes(b"\0" * 4096)
+    reopened(tmp_path, SMALL)
+    assert {k: v for k, v in files(tmp_path).items() if k.endswith(".index")} == {
+        k: v for k, v in before.items() if k.endswith(".index")
+    }
+
+
+def test_lost_leader_epochs_come_back_from_the_batches(tmp_path: Path) -> None:
+    lived(tmp_path)
+    (tmp_path / str(TP) / "leader-epoch-checkpoint").unlink()
+    log = reopened(tmp_path, SMALL)
+    assert (log.body.epochs.epochs, log.body.epochs.start_offsets) == ([0, 1, 2], [0, 16, 32])
+    assert (tmp_path / str(TP) / "leader-epoch-checkpoint").read_text().endswith("0 0\n1 16\n2 32\n")
+
+
+def test_a_clean_start_reads_next_to_nothing_and_finds_the_same(tmp_path: Path) -> None:
+    log = lived(tmp_path)
+    log.close()
+    kept = tmp_path / "kept"
+    shutil.copytree(tmp_path / str(TP), kept)
+    log = reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=40))
+    assert (log.log_end_offset, log.last_leader_epoch) == (40, 2)
+    assert log.body.producers.entries[7].last_sequence == 39
+    append(log, batch(2, producer_id=7, sequence=40))
+    assert offsets(log) == list(range(42))
+
+
+def test_a_marker_that_lies_is_found_out(tmp_path: Path) -> None:
+    lived(tmp_path).close()
+    active = sorted((tmp_path / str(TP)).glob("*.log"))[-1]
+    active.write_bytes(active.read_bytes()[:-5])
+    assert reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=40)).log_end_offset == 38
+
+
+def test_leftovers_are_swept(tmp_path: Path) -> None:
+    lived(tmp_path)
+    folder = tmp_path / str(TP)
+    for name in (
+        "00000000000000000000.log.deleted",
+        "00000000000000099999.index",
+        "x.tmp",
+        "00000000000000000000.log.swap",
+    ):
+        (folder / name).write_bytes(b"x")
+    reopened(tmp_path, SMALL)
+    names = {entry.name for entry in folder.iterdir()}
+    assert not names & {"00000000000000000000.log.deleted", "00000000000000099999.index", "x.tmp"}
+
+
+def test_an_empty_folder_becomes_an_empty_log_at_the_log_start(tmp_path: Path) -> None:
+    (tmp_path / str(TP)).mkdir()
+    log = reopened(tmp_path, SMALL, LastRun(log_start_offset=50))
+    assert (log.log_start_offset, log.log_end_offset) == (50, 50)
+
+
+def test_a_log_start_beyond_the_end_begins_anew_there(tmp_path: Path) -> None:
+    lived(tmp_path)
+    log = reopened(tmp_path, SMALL, LastRun(log_start_offset=1000))
+    assert (log.log_start_offset, log.log_end_offset) == (1000, 1000)
+    append(log, batch(1))
+    assert records(log)[0].offset == 1000
+
+
+def test_an_empty_active_segment_is_fine(tmp_path: Path) -> None:
+    log = lived(tmp_path)
+    log.roll()
+    assert reopened(tmp_path, SMALL).log_end_offset == 40
+    log = reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=40))
+    append(log, batch(2, producer_id=7, sequence=40))
+    assert offsets(log) == list(range(42))

@@ -1,0 +1,241 @@
+import errno
+from pathlib import Path
+
+import pytest
+
+from signalbox.common.clock import ManualClock
+from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.storage.faulty_file_system import FaultyFileSystem
+from signalbox.storage.log_config import LogConfig
+from signalbox.storage.log_directory import LogDirectory, LogDirectoryLocked
+from signalbox.storage.log_manager import LogManager
+from signalbox.storage.meta_properties import MetaPropertiesFault
+from tests.storage.workbench import NOW_MS, TOPIC_ID, TP, append, batch, offsets
+
+OTHER = TopicPartition("flights", 1)
+
+
+def manager(
+    *paths: Path, file_system: FaultyFileSystem | None = None, clock: ManualClock | None = None, start: bool = True
+) -> LogManager:
+    made = LogManager([str(path) for path in paths], file_system or FaultyFileSystem(), clock or ManualClock())
+    if start:
+        made.start("cluster-a", 1)
+    return made
+
+
+def die(of: LogManager) -> None:
+    """What the kernel does for a killed process: the locks go."""
+    for directory in of.directories:
+        directory.unlock()
+
+
+def test_a_partitions_life(tmp_path: Path) -> None:
+    logs = manager(tmp_path)
+    assert logs.get(TP) is None
+    log = logs.create(TP, TOPIC_ID, LogConfig())
+    assert logs.create(TP, TOPIC_ID, LogConfig()) is log
+    assert logs.get(TP) is log
+    append(log, batch(3))
+    log.high_watermark = 2
+    logs.close()
+    assert {entry.name for entry in tmp_path.iterdir()} == {
+        ".kafka_cleanshutdown",
+        ".lock",
+        "flights-0",
+        "log-start-offset-checkpoint",
+        "meta.properties",
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+    }
+    again = manager(tmp_path)
+    assert not (tmp_path / ".kafka_cleanshutdown").exists()
+    log = next(iter(again))
+    assert (log.topic_partition, log.topic_id, log.log_end_offset, log.high_watermark) == (TP, TOPIC_ID, 3, 2)
+    assert log.body.recovery_point == 3
+    again.close()
+
+
+def test_a_killed_broker_keeps_what_was_written(tmp_path: Path) -> None:
+    logs = manager(tmp_path)
+    log = logs.create(TP, TOPIC_ID, LogConfig())
+    append(log, batch(3), batch(2))
+    log.high_watermark = 5
+    logs.checkpoint()
+    log.append_as_leader(batch(2), 0, NOW_MS)  # never written
+    die(logs)
+    again = manager(tmp_path)
+    found = again.get(TP)
+    assert found is not None
+    assert (offsets(found), found.high_watermark) == ([0, 1, 2, 3, 4], 5)
+    again.close()
+
+
+def test_one_flush_serves_all_logs_and_tells_everybody(tmp_path: Path) -> None:
+    disk = FaultyFileSystem()
+    logs = manager(tmp_path, file_system=disk)
+    told: list[tuple[TopicPartition, int]] = []
+    for partition in (TP, OTHER):
+        log = logs.create(partition, TOPIC_ID, LogConfig())
+        log.assign_epoch_start(0, 0)
+        for _ in range(3):
+            log.append_as_leader(
+                batch(1),
+                0,
+                NOW_MS,
+                lambda info, error, partition=partition: told.append((partition, info.first_offset)),
+            )
+    disk.calls.clear()
+    logs.flush_appends()
+    assert disk.calls == {"pwrite": 2}
+    assert told == [(partition, offset) for partition in (TP, OTHER) for offset in range(3)]
+    logs.flush_appends()
+    assert disk.calls == {"pwrite": 2}
+    logs.close()
+
+
+def test_one_failing_directory_does_not_stop_the_other(tmp_path: Path) -> None:
+    disk = FaultyFileSystem()
+    offline: list[LogDirectory] = []
+    paths = [str(tmp_path / name) for name in ("a", "b")]
+    logs = LogManager(paths, disk, ManualClock(), on_offline=offline.append)
+    logs.start("cluster-a", 1)
+    first, second = logs.create(TP, TOPIC_ID, LogConfig()), logs.create(OTHER, TOPIC_ID, LogConfig())
+    assert first.body.directory is not second.body.directory
+    told: list[Error | None] = []
+    disk.fail("pwrite", errno.ENOSPC, first.body.folder + "/00000000000000000000.log")
+    for log in (first, second):
+        log.append_as_leader(batch(1), 0, NOW_MS, lambda info, error: told.append(error and error.error))
+    logs.flush_appends()
+    assert told == [Error.KAFKA_STORAGE_ERROR, None]
+    assert (logs.is_offline(TP), logs.is_offline(OTHER), logs.has_offline_directory) == (True, False, True)
+    assert offline == [first.body.directory]
+    with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
+        logs.create(TopicPartition("old", 0), TOPIC_ID, LogConfig(), is_new=False)
+    assert logs.create(TopicPartition("new", 0), TOPIC_ID, LogConfig()).online
+    logs.checkpoint()
+    logs.run_retention()
+    logs.flush_due()
+    logs.close()
+    marked = [Path(directory.path, ".kafka_cleanshutdown").exists() for directory in logs.directories]
+    assert marked == [directory.online for directory in logs.directories]
+
+
+def test_deleting_renames_at_once_and_removes_later(tmp_path: Path) -> None:
+    clock = ManualClock()
+    logs = manager(tmp_path, clock=clock)
+    log = logs.create(TP, TOPIC_ID, LogConfig(file_delete_delay_ms=1000))
+    append(log, batch(1))
+    piece = log.read(0, 100)
+    logs.delete(TP)
+    logs.delete(TP)
+    assert logs.get(TP) is None
+    assert len([path for path in tmp_path.iterdir() if path.name.endswith("-delete")]) == 1
+    assert not isinstance(piece.records, bytes)
+    assert len(piece.records.read()) > 60
+    assert logs.create(TP, new_uuid(), LogConfig()).log_end_offset == 0
+    clock.advance(1000)
+    logs.run_retention()
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith("-delete")]
+    logs.close()
+
+
+def test_an_interrupted_deletion_goes_on_after_a_start(tmp_path: Path) -> None:
+    logs = manager(tmp_path)
+    logs.create(TP, TOPIC_ID, LogConfig())
+    logs.delete(TP)
+    die(logs)
+    again = manager(tmp_path)
+    assert again.get(TP) is None
+    again.run_retention()
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith("-delete")]
+    again.close()
+
+
+def test_the_topic_id_of_a_folder_counts(tmp_path: Path) -> None:
+    logs = manager(tmp_path)
+    log = logs.create(TP, ZERO_UUID, LogConfig())
+    assert logs.create(TP, TOPIC_ID, LogConfig()) is log
+    assert log.topic_id == TOPIC_ID
+    assert logs.create(TP, ZERO_UUID, LogConfig()) is log
+    with pytest.raises(KafkaError) as refused:
+        logs.create(TP, new_uuid(), LogConfig())
+    assert refused.value.error == Error.INCONSISTENT_TOPIC_ID
+    logs.close()
+    again = manager(tmp_path)
+    found = again.get(TP)
+    assert found is not None
+    assert found.topic_id == TOPIC_ID
+    again.close()
+
+
+def test_somebody_elses_directory_is_refused(tmp_path: Path) -> None:
+    logs = manager(tmp_path)
+    with pytest.raises(LogDirectoryLocked):
+        manager(tmp_path)
+    logs.close()
+    for cluster, node in (("cluster-b", 1), ("cluster-a", 2)):
+        other = manager(tmp_path, start=False)
+        with pytest.raises(MetaPropertiesFault):
+            other.start(cluster, node)
+        die(other)
+
+
+def test_a_broker_without_a_working_directory_does_not_start(tmp_path: Path) -> None:
+    disk = FaultyFileSystem()
+    disk.fail("make_directory", errno.EROFS)
+    with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
+        manager(tmp_path / "a", file_system=disk)
+
+
+def test_a_log_start_survives_a_kill(tmp_path: Path) -> None:
+    logs = manager(tmp_path)
+    log = logs.create(TP, TOPIC_ID, LogConfig())
+    append(log, batch(5))
+    log.high_watermark = 5
+    log.delete_records_before(3)
+    logs.checkpoint()
+    assert (tmp_path / "log-start-offset-checkpoint").read_text() == "0\n1\nflights 0 3\n"
+    die(logs)
+    again = manager(tmp_path)
+    found = again.get(TP)
+    assert found is not None
+    assert offsets(found) == [3, 4]
+    again.close()
+
+
+def test_silent_producers_expire(tmp_path: Path) -> None:
+    clock = ManualClock()
+    logs = manager(tmp_path, clock=clock)
+    log = logs.create(TP, TOPIC_ID, LogConfig())
+    append(log, batch(1, producer_id=7))
+    assert logs.expire_producers(1000) == 0
+    clock.advance(1000)
+    assert logs.expire_producers(1000) == 1
+    assert log.append_as_leader(batch(1, producer_id=7, sequence=99), 0, NOW_MS).first_offset == 1
+    logs.close()
+
+
+def test_flush_due_syncs_what_is_overdue(tmp_path: Path) -> None:
+    clock = ManualClock()
+    logs = manager(tmp_path, clock=clock)
+    log = logs.create(TP, TOPIC_ID, LogConfig(flush_ms=500))
+    logs.flush_due()
+    append(log, batch(1))
+    logs.flush_due()
+    assert log.body.recovery_point == 0
+    clock.advance(500)
+    logs.flush_due()
+    assert log.body.recovery_point == 1
+    logs.close()
+
+
+def test_checkpoints_of_high_watermarks_alone(tmp_path: Path) -> None:
+    logs = manager(tmp_path)
+    log = logs.create(TP, TOPIC_ID, LogConfig())
+    append(log, batch(5))
+    log.high_watermark = 4
+    logs.checkpoint_high_watermarks()
+    assert (tmp_path / "replication-offset-checkpoint").read_text() == "0\n1\nflights 0 4\n"
+    logs.close()

@@ -1,0 +1,58 @@
+from pathlib import Path
+
+import pytest
+
+from signalbox.storage.log import Log
+from signalbox.storage.log_config import LogConfig
+from signalbox.storage.log_retention import deletable_segments
+from tests.storage.workbench import NOW_MS, append, batch, new_log
+
+
+def five_segments(path: Path) -> Log:
+    """Segments of four records each, a second apart; the last one is active."""
+    log = new_log(path)
+    for number in range(5):
+        if number:
+            log.roll()
+        append(log, batch(2, timestamp=NOW_MS + number * 1000), batch(2, timestamp=NOW_MS + number * 1000))
+    return log
+
+
+SIZE = 2 * len(batch(2))
+EVER = LogConfig(retention_ms=-1)
+
+
+@pytest.mark.parametrize(
+    ("config", "high_watermark", "now_ms", "expected"),
+    [
+        (EVER, 20, NOW_MS + 10**12, 0),
+        (LogConfig(retention_ms=1500), 20, NOW_MS + 1500, 0),
+        (LogConfig(retention_ms=1500), 20, NOW_MS + 1502, 1),
+        (LogConfig(retention_ms=1500), 20, NOW_MS + 3502, 3),
+        (LogConfig(retention_ms=1500), 20, NOW_MS + 10**6, 5),  # the active one, too: the log rolls first
+        (LogConfig(retention_ms=1500), 11, NOW_MS + 10**6, 2),  # nothing that is not replicated
+        (LogConfig(retention_ms=1500), 0, NOW_MS + 10**6, 0),
+        (LogConfig(retention_ms=1500, cleanup_policy=("compact",)), 20, NOW_MS + 10**6, 0),
+        (LogConfig(retention_ms=1500, cleanup_policy=("compact", "delete")), 20, NOW_MS + 10**6, 5),
+        (LogConfig(retention_ms=-1, retention_bytes=5 * SIZE), 20, NOW_MS, 0),
+        (LogConfig(retention_ms=-1, retention_bytes=5 * SIZE - 1), 20, NOW_MS, 0),  # must not fall below the limit
+        (LogConfig(retention_ms=-1, retention_bytes=4 * SIZE), 20, NOW_MS, 1),
+        (LogConfig(retention_ms=-1, retention_bytes=0), 20, NOW_MS, 4),  # never the active one
+    ],
+)
+def test_what_may_go(tmp_path: Path, config: LogConfig, high_watermark: int, now_ms: int, expected: int) -> None:
+    log = five_segments(tmp_path)
+    log.update_config(config)
+    assert deletable_segments(log.body, high_watermark, log.log_end_offset, now_ms) == expected
+
+
+def test_segments_before_the_log_start_go_whatever_the_policy(tmp_path: Path) -> None:
+    log = five_segments(tmp_path)
+    log.update_config(LogConfig(cleanup_policy=("compact",)))
+    log.body.log_start_offset = 9
+    assert deletable_segments(log.body, 20, 20, NOW_MS) == 2
+
+
+def test_an_empty_log_has_nothing_to_delete(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    assert deletable_segments(log.body, 0, 0, NOW_MS + 10**12) == 0

@@ -16,9 +16,10 @@ Told = list[tuple[int, Error | None]]
 
 
 def queue(log: Log, data: bytes | bytearray | memoryview, told: Told) -> LogAppendInfo:
-    return log.append_as_leader(
-        data, 0, NOW_MS, lambda info, error: told.append((info.first_offset, error and error.error))
-    )
+    def on_written(info: LogAppendInfo, error: KafkaError | None) -> None:
+        told.append((info.first_offset, None if error is None else error.error))
+
+    return log.append_as_leader(data, 0, NOW_MS, on_written)
 
 
 def test_a_batch_counts_at_once_and_is_readable_after_the_flush(tmp_path: Path) -> None:
@@ -84,7 +85,11 @@ def test_those_who_wait_are_told_after_the_log_has_moved_on(tmp_path: Path) -> N
 
 def test_an_answer_may_append_again(tmp_path: Path) -> None:
     log = new_log(tmp_path)
-    log.append_as_leader(batch(1), 0, NOW_MS, lambda info, error: log.append_as_leader(batch(1), 0, NOW_MS) and None)
+
+    def on_written(info: LogAppendInfo, error: KafkaError | None) -> None:
+        log.append_as_leader(batch(1), 0, NOW_MS)
+
+    log.append_as_leader(batch(1), 0, NOW_MS, on_written)
     log.flush_appends()
     assert (log.log_end_offset, log.next_offset) == (1, 2)
     log.flush_appends()

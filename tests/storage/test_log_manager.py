@@ -6,6 +6,7 @@ import pytest
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
 from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.storage.append_queue import OnWritten
 from signalbox.storage.faulty_file_system import FaultyFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_directory import LogDirectory, LogDirectoryLocked
@@ -76,16 +77,15 @@ def test_one_flush_serves_all_logs_and_tells_everybody(tmp_path: Path) -> None:
     disk = FaultyFileSystem()
     logs = manager(tmp_path, file_system=disk)
     told: list[tuple[TopicPartition, int]] = []
+
+    def note(partition: TopicPartition) -> OnWritten:
+        return lambda info, error: told.append((partition, info.first_offset))
+
     for partition in (TP, OTHER):
         log = logs.create(partition, TOPIC_ID, LogConfig())
         log.assign_epoch_start(0, 0)
         for _ in range(3):
-            log.append_as_leader(
-                batch(1),
-                0,
-                NOW_MS,
-                lambda info, error, partition=partition: told.append((partition, info.first_offset)),
-            )
+            log.append_as_leader(batch(1), 0, NOW_MS, note(partition))
     disk.calls.clear()
     logs.flush_appends()
     assert disk.calls == {"pwrite": 2}
@@ -106,7 +106,9 @@ def test_one_failing_directory_does_not_stop_the_other(tmp_path: Path) -> None:
     told: list[Error | None] = []
     disk.fail("pwrite", errno.ENOSPC, first.body.folder + "/00000000000000000000.log")
     for log in (first, second):
-        log.append_as_leader(batch(1), 0, NOW_MS, lambda info, error: told.append(error and error.error))
+        log.append_as_leader(
+            batch(1), 0, NOW_MS, lambda info, error: told.append(None if error is None else error.error)
+        )
     logs.flush_appends()
     assert told == [Error.KAFKA_STORAGE_ERROR, None]
     assert (logs.is_offline(TP), logs.is_offline(OTHER), logs.has_offline_directory) == (True, False, True)

@@ -8,7 +8,7 @@ from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 from signalbox.storage.background import InlineBackground
-from signalbox.storage.file_system import FileSystem, RealFileSystem
+from signalbox.storage.file_system import Buffer, FileSystem, RealFileSystem
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_directory import LogDirectory
@@ -68,7 +68,7 @@ def reopened(path: Path, config: LogConfig | None = None, last_run: LastRun | No
     return Log(TP, TOPIC_ID, body, end_offset)
 
 
-def append(log: Log, *batches: bytes, epoch: int = 0) -> None:
+def append(log: Log, *batches: Buffer, epoch: int = 0) -> None:
     """Appends batches as a leader and writes them."""
     for one in batches:
         log.append_as_leader(one, epoch, NOW_MS)

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import pytest
-from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
 
 from signalbox.client.connection import ClientConnection, connect
 from signalbox.client.connection_settings import ConnectionSettings
@@ -21,6 +20,7 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.produce import ProduceRequest
+from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
 
 SETTINGS = ConnectionSettings(connect_timeout_ms=2_000, request_timeout_ms=2_000)
 IMPATIENT = ConnectionSettings(connect_timeout_ms=200, request_timeout_ms=100)
@@ -267,7 +267,7 @@ def test_a_silent_peer_costs_the_connect_timeout_and_no_more() -> None:
         await reader.read()
 
     async def test(address: Address) -> None:
-        with pytest.raises(ConnectFailed, match="no answer within 200 ms|within 100 ms"):
+        with pytest.raises(ConnectFailed, match=r"no answer within 200 ms|within 100 ms"):
             await connect(address, IMPATIENT)
 
     with_server(serve, test)

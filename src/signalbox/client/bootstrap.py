@@ -45,7 +45,8 @@ class Seeds:
 
     async def _resolved(self, address: Address) -> list[str]:
         try:
-            return await asyncio.wait_for(resolve(address), _RESOLVE_TIMEOUT_SECONDS)
+            async with asyncio.timeout(_RESOLVE_TIMEOUT_SECONDS):
+                return await resolve(address)
         except TimeoutError:
             self.last_failure = ConnectFailed(address, "resolve", "the name server did not answer in time")
         except ConnectFailed as failure:

@@ -65,7 +65,8 @@ class ClusterKeeper:
         """Wait until the view is another one; False at `deadline` (loop time)."""
         changed = self._changed
         try:
-            await asyncio.wait_for(changed.wait(), max(0.0, deadline - self._loop.time()))
+            async with asyncio.timeout_at(deadline):
+                await changed.wait()
         except TimeoutError:
             return False
         return True
@@ -148,8 +149,9 @@ class ClusterKeeper:
 
     async def _sleep_until(self, at_ms: float | None) -> None:
         try:
-            seconds = None if at_ms is None else max(0.001, (at_ms - self.now_ms()) / 1000)
-            await asyncio.wait_for(self._wake.wait(), seconds)
+            at = None if at_ms is None else max(at_ms / 1000, self._loop.time() + 0.001)
+            async with asyncio.timeout_at(at):
+                await self._wake.wait()
         except TimeoutError:
             return
 

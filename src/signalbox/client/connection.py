@@ -12,6 +12,7 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import Callable
+from ipaddress import ip_address
 from typing import Any
 
 from signalbox.client.api_ranges import ApiRanges
@@ -246,11 +247,21 @@ async def connect(
 
 async def resolve(address: Address) -> list[str]:
     """The IP addresses behind a host name, as the name server has them now; ConnectFailed when it has none."""
+    if _is_ip_literal(address.host):
+        return [address.host]
     try:
         found = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise ConnectFailed(address, "resolve", f"{address.host} cannot be resolved: {error.strerror}") from error
     return list(dict.fromkeys(str(row[4][0]) for row in found))
+
+
+def _is_ip_literal(host: str) -> bool:
+    try:
+        ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
 
 
 async def _open_stream(address: Address, ips: list[str], settings: ConnectionSettings) -> _FrameStream:

@@ -59,7 +59,8 @@ class ConnectionPool:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if task.cancelled():
+            current = asyncio.current_task()
+            if task.cancelled() and not (current is not None and current.cancelling()):
                 raise ConnectFailed(node.address, "tcp", "given up while it was made") from None
             raise
 

@@ -127,7 +127,8 @@ class ControllerLanes:
                 return
             self._avoid_once = None
             try:
-                await asyncio.wait_for(self._changed.wait(), _RETRY_SECONDS)
+                async with asyncio.timeout(_RETRY_SECONDS):
+                    await self._changed.wait()
             except TimeoutError:
                 continue
 

@@ -72,7 +72,8 @@ class ProduceSender:
                 for node_id, sending in self._ready(loop.time()).items():
                     self._dispatch(node_id, sending, identity)
             try:
-                await asyncio.wait_for(self._wake.wait(), self._next_event(loop.time()))
+                async with asyncio.timeout(self._next_event(loop.time())):
+                    await self._wake.wait()
             except TimeoutError:
                 continue
 

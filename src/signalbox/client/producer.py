@@ -89,8 +89,18 @@ class Producer:
             raise ChannelClosed("the producer is closed")
         if partition is None:
             count = len(known.partitions)
-            partition = self._sticky.partition_of(topic, count) if key is None else partition_for_key(key, count)
+            partition = self._sticky_partition(topic, count, size) if key is None else partition_for_key(key, count)
         return self._append(TopicPartition(topic, partition), record, size)
+
+    def _sticky_partition(self, topic: str, count: int, size: int) -> int:
+        """The topic's current partition, or the next one when its batch is full or has been sent."""
+        partition = self._sticky.partition_of(topic, count)
+        queue = self._queues.get(TopicPartition(topic, partition))
+        batch = queue.batches[-1] if queue is not None and queue.batches else None
+        if batch is not None and (batch.closed or not batch.has_room(size, self._settings.batch_size_bytes)):
+            self._sticky.batch_closed(topic)
+            partition = self._sticky.partition_of(topic, count)
+        return partition
 
     def _append(self, partition: TopicPartition, record: Record, size: int) -> asyncio.Future[RecordMetadata]:
         loop = asyncio.get_running_loop()
@@ -98,10 +108,8 @@ class Producer:
         if queue is None:
             queue = self._queues[partition] = PartitionQueue(partition)
         batch = queue.batches[-1] if queue.batches else None
-        if batch is not None and not batch.closed and batch.size_bytes + size > self._settings.batch_size_bytes:
+        if batch is not None and not batch.has_room(size, self._settings.batch_size_bytes):
             batch.closed = True
-            if record.key is None:
-                self._sticky.batch_closed(partition.topic)
         if batch is None or batch.closed:
             now = loop.time()
             batch = ProducerBatch(now, now + self._settings.delivery_timeout_ms / 1000)

@@ -59,6 +59,10 @@ class ProducerBatch:
         self.acknowledged.append(acknowledged)
         self.size_bytes += size_of(record)
 
+    def has_room(self, size_bytes: int, batch_size_bytes: int) -> bool:
+        """May a record of this size join?"""
+        return self.size_bytes + size_bytes <= batch_size_bytes
+
     def assign(self, identity: ProducerIdentity, base_sequence: int) -> None:
         """Give the batch its place in a producer's sequence; a second time only under a new identity."""
         self.identity, self.base_sequence, self._encoded = identity, base_sequence, None

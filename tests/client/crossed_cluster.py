@@ -1,0 +1,58 @@
+"""A loopback cluster whose brokers are advertised through a switchboard, and clients that are in a hurry."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.node import parse_bootstrap_servers
+from signalbox.testing.switchboard import Switchboard
+from tests.client.loopback_cluster import LoopbackCluster
+
+
+@asynccontextmanager
+async def crossed_cluster(
+    size: int = 3, cluster_id: str = "cluster-A"
+) -> AsyncIterator[tuple[LoopbackCluster, Switchboard]]:
+    """Brokers 1..size; each line is named after its broker, and is what Metadata tells."""
+    async with LoopbackCluster(cluster_id) as cluster, Switchboard() as board:
+        for node_id in range(1, size + 1):
+            broker = await cluster.add_broker(node_id)
+            cluster.advertised[node_id] = await board.add_line(str(node_id), broker.address)
+        yield cluster, board
+
+
+def hurried(bootstrap: str, **fields: Any) -> ClientSettings:
+    """Settings with short times, so that tests of long waits are short."""
+    given = {"request_timeout_ms": 2_000, "api_timeout_ms": 5_000, "retry_backoff_ms": 20, **fields}
+    return ClientSettings(bootstrap=parse_bootstrap_servers(bootstrap), **given)
+
+
+async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    """Look again until `condition` holds."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event
+            await asyncio.sleep(0.005)
+
+
+def with_client(
+    test: Callable[[LoopbackCluster, Switchboard, ClusterClient], Awaitable[None]], size: int = 3, **fields: Any
+) -> None:
+    """Run `test` with a crossed cluster and a client bootstrapped from the brokers' own addresses."""
+
+    async def run() -> None:
+        async with crossed_cluster(size) as (cluster, board):
+            for index in range(size):
+                cluster.add_topic(f"t{index + 1}", index + 1)
+            addresses = [row.address for row in cluster.brokers.values()]
+            if fields.pop("seeds_through_board", False):
+                addresses = list(cluster.advertised.values())
+            seeds = ",".join(f"{host}:{port}" for host, port in addresses)
+            async with ClusterClient(hurried(seeds, **fields)) as client:
+                await test(cluster, board, client)
+
+    asyncio.run(run())

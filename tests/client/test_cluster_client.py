@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.failures import (
+    ConnectionLost,
+    DeadlinePassed,
+    Misrouted,
+    NoUsableNode,
+    VersionUnsupported,
+    WrongCluster,
+)
+from signalbox.client.node import Purpose
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.protocol.messages.produce import ProduceRequest
+from signalbox.testing.switchboard import Switchboard
+from tests.client.crossed_cluster import crossed_cluster, hurried, until, with_client
+from tests.client.loopback_cluster import LoopbackCluster
+
+NO_TOPICS = MetadataRequest(topics=[])
+
+
+async def refused(client: ClusterClient, node_id: int) -> Misrouted:
+    """Ask a misrouted node until it is refused: the first error may be the connection that was cut."""
+    while True:
+        try:
+            await client.request(node_id, NO_TOPICS)
+        except Misrouted as failure:
+            return failure
+        except (ConnectionLost, NoUsableNode):
+            await asyncio.sleep(0.01)
+
+
+def test_a_client_learns_the_cluster_and_asks_nodes_with_their_identity() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        answer = await client.request_any(NO_TOPICS)
+        assert answer.cluster_id == client.view.cluster_id == "cluster-A"
+        assert sorted(client.view.nodes) == [1, 2, 3]
+        for node_id in (1, 2, 3):
+            await client.request(node_id, NO_TOPICS)
+            sent = [(row.cluster_id, row.node_id) for row in cluster.brokers[node_id].seen(ApiKey.API_VERSIONS)]
+            assert ("cluster-A", node_id) in sent
+            assert all(pair == ("cluster-A", node_id) or pair == (None, -1) for pair in sent)
+        assert [(row.node_id, row.connected, row.verified) for row in client.routes()] == [
+            (node_id, True, True) for node_id in (1, 2, 3)
+        ]
+
+    with_client(test)
+
+
+def test_a_coordinator_connection_is_its_own_and_carries_the_true_node_id() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+        await client.request(2, NO_TOPICS, purpose=Purpose.REQUESTS)
+        before = cluster.brokers[2].connections
+        await client.request(2, NO_TOPICS, purpose=Purpose.COORDINATOR)
+        assert cluster.brokers[2].connections == before + 1
+        assert cluster.brokers[2].seen(ApiKey.API_VERSIONS)[-1].node_id == 2
+
+    with_client(test)
+
+
+def test_swapped_addresses_are_refused_and_healed_without_the_callers_help() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+        board.swap("2", "3")
+        refusal = await refused(client, 2)
+        assert "wanted node 2 of cluster cluster-A" in str(refusal)
+        assert client.rebootstraps == 1
+        await until(lambda: 2 in client.view.nodes)
+        with pytest.raises((Misrouted, NoUsableNode)):
+            await client.request(2, NO_TOPICS)
+        await until(lambda: any(row.set_aside for row in client.routes()))
+        assert (await client.request(1, NO_TOPICS)).cluster_id == "cluster-A"
+        assert (await client.request_any(NO_TOPICS)).cluster_id == "cluster-A"
+        started = asyncio.get_running_loop().time()
+        await board.restore()
+        await until(lambda: not any(row.set_aside for row in client.routes()))
+        assert asyncio.get_running_loop().time() - started < 1.0
+        assert (await client.request(2, NO_TOPICS)).cluster_id == "cluster-A"
+
+    with_client(test)
+
+
+def test_a_permanent_swap_costs_few_rebootstraps_and_leaves_the_third_node_alone() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+        board.swap("2", "3")
+        for _ in range(40):
+            for node_id in (2, 3):
+                with pytest.raises((Misrouted, NoUsableNode, ConnectionLost)):
+                    await client.request(node_id, NO_TOPICS)
+            await asyncio.sleep(0.02)
+        await until(lambda: sum(row.set_aside for row in client.routes()) == 2)
+        assert client.rebootstraps == 1
+        await client.request(1, NO_TOPICS)
+        connections = cluster.brokers[1].connections
+        for _ in range(20):
+            await client.request(1, NO_TOPICS)
+        assert cluster.brokers[1].connections == connections
+        assert cluster.brokers[2].refused + cluster.brokers[3].refused < 40
+
+    with_client(test)
+
+
+def test_metadata_with_a_better_address_ends_the_quarantine() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+        board.swap("2", "3")
+        await refused(client, 2)
+        await until(lambda: 2 in client.view.nodes)
+        with pytest.raises((Misrouted, NoUsableNode)):
+            await client.request(2, NO_TOPICS)
+        cluster.advertised[2] = cluster.brokers[2].address
+        await until(lambda: client.view.nodes[2].address == cluster.brokers[2].address)
+        assert (await client.request(2, NO_TOPICS)).cluster_id == "cluster-A"
+
+    with_client(test)
+
+
+def test_all_seeds_of_another_cluster_a_pinned_client_refuses_and_says_so() -> None:
+    async def run() -> None:
+        async with crossed_cluster(1, "cluster-B") as (cluster, _):
+            settings = hurried(cluster.bootstrap, api_timeout_ms=300, cluster_id_policy="pin:cluster-A")
+            async with ClusterClient(settings) as client:
+                with pytest.raises(DeadlinePassed, match="lead to cluster cluster-B, pinned is cluster-A") as caught:
+                    await client.request_any(NO_TOPICS)
+                assert isinstance(caught.value.__cause__, WrongCluster)
+                assert client.view.nodes == {}
+            async with ClusterClient(hurried(cluster.bootstrap)) as client:
+                assert (await client.request_any(NO_TOPICS)).cluster_id == "cluster-B"
+
+    asyncio.run(run())
+
+
+def test_a_client_follows_its_seeds_to_another_cluster() -> None:
+    async def run() -> None:
+        async with (
+            crossed_cluster(1, "cluster-A") as (old, board),
+            crossed_cluster(1, "cluster-B") as (new, _),
+            ClusterClient(hurried(old.bootstrap)) as client,
+        ):
+            await client.request_any(NO_TOPICS)
+            new.advertised[1] = new.brokers[1].address
+            board.rewire("1", new.brokers[1].address)
+            board.sever()
+            assert (await client.request_any(NO_TOPICS)).cluster_id == "cluster-B"
+            assert client.rebootstraps >= 1
+
+    asyncio.run(run())
+
+
+def test_with_the_check_off_a_swap_goes_unnoticed() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+        board.swap("2", "3")
+        with suppress(ConnectionLost):
+            await client.request(2, NO_TOPICS)
+        assert (await client.request(2, NO_TOPICS)).cluster_id == "cluster-A"
+        assert cluster.brokers[3].seen(ApiKey.METADATA)
+        assert all(row.cluster_id is None for row in cluster.brokers[3].seen(ApiKey.API_VERSIONS))
+
+    from signalbox.client.rebootstrap import RecoveryPolicy
+
+    with_client(test, recovery=RecoveryPolicy(cluster_check_enabled=False))
+
+
+def test_a_dead_node_is_left_out_and_the_others_answer() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+        await board.refuse("1")
+        for _ in range(6):
+            assert (await client.request_any(NO_TOPICS)).cluster_id == "cluster-A"
+        assert client.rebootstraps == 0
+
+    with_client(test)
+
+
+def test_when_no_node_is_left_the_client_starts_over_and_comes_back() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+        for name in board.names():
+            await board.refuse(name)
+        cluster.advertised = {1: cluster.brokers[1].address}
+        assert (await client.request_any(NO_TOPICS)).cluster_id == "cluster-A"
+        await until(lambda: list(client.view.nodes) == [1])
+        assert client.rebootstraps >= 1
+
+    with_client(test, reconnect_backoff_ms=200, reconnect_backoff_max_ms=200)
+
+
+def test_a_deadline_says_what_stood_in_the_way() -> None:
+    async def run() -> None:
+        async with ClusterClient(hurried("127.0.0.1:1", api_timeout_ms=200)) as client:
+            with pytest.raises(DeadlinePassed, match=r"no broker could be asked: .*127\.0\.0\.1:1"):
+                await client.request_any(NO_TOPICS)
+
+    asyncio.run(run())
+
+
+def test_a_silent_node_costs_the_caller_its_own_time_and_no_connection() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+        connections = cluster.brokers[1].connections
+        board.delay("1", 300)
+        with pytest.raises(DeadlinePassed, match="did not answer in 50 ms"):
+            await client.request(1, NO_TOPICS, timeout_ms=50)
+        await board.restore("1")
+        await client.request(1, NO_TOPICS)
+        assert cluster.brokers[1].connections == connections
+
+    with_client(test, size=1)
+
+
+def test_topics_and_leaders_are_waited_for() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        asyncio.get_running_loop().call_later(0.1, cluster.add_topic, "late", 2, 3)
+        topic = await client.topic("late")
+        assert [row.leader_id for row in topic.partitions.values()] == [2, 3]
+        node = await client.leader_of(TopicPartition("late", 1), client.deadline())
+        assert node.node_id == 3
+        with pytest.raises(DeadlinePassed, match=r"topic never is not to be had \(UNKNOWN_TOPIC_OR_PARTITION\)"):
+            await client.topic("never", timeout_ms=200)
+
+    with_client(test)
+
+
+def test_a_request_that_no_broker_takes_is_not_retried() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        with pytest.raises(VersionUnsupported, match="Produce"):
+            await client.request_any(lambda connection: connection.version_for(ProduceRequest(), max_version=1))
+
+    with_client(test)

@@ -74,16 +74,18 @@ def _decide(
         raise KafkaError(Error.NOT_CONTROLLER, "The leader knows of a newer state than this controller.")
     if wanted.leader_epoch < state.leader_epoch:
         raise KafkaError(Error.FENCED_LEADER_EPOCH)
+    if caller.broker_id != state.leader:
+        raise KafkaError(Error.INVALID_REQUEST, f"Broker {caller.broker_id} does not lead {partition}.")
     members = [(each.broker_id, each.broker_epoch) for each in wanted.new_isr_with_epochs]
     isr = tuple(broker_id for broker_id, _ in members) or tuple(wanted.new_isr)
     recovery = LeaderRecoveryState(wanted.leader_recovery_state)
-    if (caller.broker_id, isr, recovery) == (state.leader, state.isr, state.recovery):
+    if (isr, recovery) == (state.isr, state.recovery):
         return state, False
     if wanted.partition_epoch < state.partition_epoch:
         raise KafkaError(Error.INVALID_UPDATE_VERSION)
     _refuse_isr(context, caller, partition, isr, dict(members))
     _refuse_recovery(state, isr, recovery)
-    return _next(context, caller, state, isr, recovery), True
+    return _next(context, state, isr, recovery), True
 
 
 def _refuse_isr(
@@ -118,14 +120,12 @@ def _refuse_recovery(state: PartitionState, isr: tuple[int, ...], recovery: Lead
 
 def _next(
     context: ControllerContext,
-    caller: _Caller,
     state: PartitionState,
     isr: tuple[int, ...],
     recovery: LeaderRecoveryState,
 ) -> PartitionState:
     return replace(
         state,
-        leader=caller.broker_id,
         isr=isr,
         recovery=recovery,
         controller_epoch=context.controller_epoch,

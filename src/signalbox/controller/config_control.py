@@ -86,7 +86,7 @@ def _decide(
 ) -> tuple[list[_Outcome], Decision]:
     named = Counter(key for key, _ in changes)
     outcomes: dict[_Key, _Outcome] = {}
-    records: list[Record] = []
+    records: list[ConfigsSet] = []
     for key, change in changes:
         if key in outcomes:
             continue
@@ -201,7 +201,7 @@ def _ask_policy(inputs: Inputs, resource: Resource, configs: Configs) -> None:
 
 
 def _elections_allowed_now(
-    context: ControllerContext, inputs: Inputs, records: Sequence[Record]
+    context: ControllerContext, inputs: Inputs, records: Sequence[ConfigsSet]
 ) -> tuple[list[Record], tuple[Effect, ...]]:
     """Partitions without a leader get one when an unclean election has just become allowed for their topic."""
     now_set = {record.entity_path for record in records if _allows_unclean(record)}
@@ -220,7 +220,5 @@ def _elections_allowed_now(
     return [*created, *changed], effects
 
 
-def _allows_unclean(record: Record) -> bool:
-    if not isinstance(record, ConfigsSet):
-        return False
+def _allows_unclean(record: ConfigsSet) -> bool:
     return record.configs.get(UNCLEAN_KEY, "").strip().lower() == "true"

@@ -6,6 +6,7 @@ records. Effects name what changed; `control_batch.py` turns them into requests 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -82,3 +83,8 @@ class Inputs:
     new_uuid: Callable[[], bytes]
     create_topic_policy: CreateTopicPolicy | None = None
     alter_config_policy: AlterConfigPolicy | None = None
+
+
+def draw(sides: int) -> int:
+    """The dice of production: uniform enough for where a topic begins."""
+    return int.from_bytes(os.urandom(8)) % sides

@@ -88,10 +88,22 @@ def ask_again(context: ControllerContext, broker_ids: Iterable[int]) -> tuple[Ef
 
 
 def refuse_pending_deletions(context: ControllerContext, inputs: Inputs) -> tuple[Record, ...]:
-    """At a failover with deletion disabled: marks are taken back (facts §4.12)."""
-    if inputs.settings.delete_topic_enable:
-        return ()
-    return tuple(TopicDeletionRefused(topic) for topic in context.deleting)
+    """At a failover: marks for unknown topics are taken back, and all of them with deletion disabled (facts §4.12)."""
+    return tuple(
+        TopicDeletionRefused(topic)
+        for topic in context.deleting
+        if topic not in context.topics or not inputs.settings.delete_topic_enable
+    )
+
+
+def partitions_on_their_way_out(context: ControllerContext) -> tuple[TopicPartition, ...]:
+    """Partitions of topics being deleted: at a failover, brokers may not have heard of it yet."""
+    return tuple(
+        TopicPartition(name, partition)
+        for name in context.deleting
+        if name in context.topics
+        for partition in context.topics[name].assignment.replicas
+    )
 
 
 def _removal(context: ControllerContext, topics: Iterable[str]) -> tuple[Effect, ...]:

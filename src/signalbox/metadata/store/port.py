@@ -11,7 +11,8 @@ Rules every adapter obeys, and the contract suite (`tests/metadata/store/test_po
 * Entries of a session vanish with it. A session ends when its owner closes, dies, or is silent for the timeout.
 * A watch fires after a visible change of its entry (made, written, deleted) or of the set of its children. It says
   that something changed, not what; changes may be merged into one call; a call too many is possible, one too few
-  is not. It stays until cancelled, over sessions and reconnects.
+  is not. It stays until cancelled, over sessions and reconnects. Watch first, then read: a change is either in what
+  that read gives, or heard.
 * Reads see every commit that was answered before they were asked for.
 """
 

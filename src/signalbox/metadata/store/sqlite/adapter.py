@@ -131,16 +131,17 @@ class SqliteMetadataStore:
     async def close(self) -> None:
         if self._closed:
             return
-        if self._pieces is not None and self._session_id and not self._lost:
+        session_id, self._session_id = self._session_id, 0
+        if self._pieces is not None and session_id and not self._lost:
             try:
-                await self._run([begin(0), leave(self._session_id)])
+                await self._run([begin(0), leave(session_id)])
             except (StoreError, StepRefused) as error:
-                log.warning("session %d could not be closed and will expire: %s", self._session_id, error)
+                log.warning("session %d could not be closed and will expire: %s", session_id, error)
         if self._session_file is not None:
             self._session_file.close()
         if self._pieces is not None:
             await self._pieces.close()
-        self._closed, self._session_id = True, 0
+        self._closed = True
 
     def abandon(self) -> None:
         """Be gone as a killed process is: the lock is freed, nothing is said, nothing is heard any more."""

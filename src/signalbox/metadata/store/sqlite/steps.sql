@@ -76,10 +76,12 @@ CREATE TEMP TRIGGER step_join INSTEAD OF INSERT ON step WHEN NEW.kind = 'join' B
     INSERT INTO outcome SELECT NEW.number, file_name, 0, session_id FROM session WHERE file_name = NEW.path;
 END;
 
--- A session (`expected_version` is its id) ends: its entries go. The outcomes are the entries.
+-- A session (`expected_version` is its id) ends: its entries go. The outcomes are the entries; there may be several
+-- of them, so they are numbered below zero, where no step's own number is.
 CREATE TEMP TRIGGER step_leave INSTEAD OF INSERT ON step WHEN NEW.kind = 'leave' BEGIN
-    INSERT INTO outcome (path, version, creation_id)
-    SELECT path, version, creation_id FROM entry WHERE session_id = NEW.expected_version AND session_id <> 0;
+    INSERT INTO outcome (number, path, version, creation_id)
+    SELECT (SELECT min(0, coalesce(min(number), 0)) FROM outcome) - row_number() OVER (), path, version, creation_id
+    FROM entry WHERE session_id = NEW.expected_version AND session_id <> 0;
     UPDATE entry SET child_version = child_version + 1
     WHERE path IN (SELECT parent FROM entry WHERE session_id = NEW.expected_version AND session_id <> 0);
     DELETE FROM entry WHERE session_id = NEW.expected_version AND session_id <> 0;

@@ -1,0 +1,82 @@
+"""Becoming the controller, and the fence that goes with it (facts §2.3).
+
+One atomic commit takes `/controller` for this participant's session and raises `/controller_epoch`. From then on
+every write of this controller names the version that the epoch entry got by that commit; whoever takes over raises
+it, and all later writes of the old controller are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from signalbox.metadata.controller_claim import (
+    decode_claim,
+    decode_controller_epoch,
+    encode_claim,
+    encode_controller_epoch,
+)
+from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH
+from signalbox.metadata.store.port import (
+    CommitRefused,
+    Create,
+    Delete,
+    Fence,
+    KeyExists,
+    MetadataStore,
+    Operation,
+    Write,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A won election."""
+
+    controller_epoch: int
+    fence: Fence
+    creation_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Who is the controller: this node by `claim`, or `controller_id` (-1: nobody, or it just changed)."""
+
+    controller_id: int
+    claim: Claim | None = None
+
+
+async def try_to_claim(store: MetadataStore, node_id: int, now_ms: int) -> Standing:
+    """Take the controllership if it is free, or if an earlier claim of this same node was left behind."""
+    entry = await store.read(CONTROLLER)
+    operations: list[Operation] = []
+    if entry is not None:
+        holder = decode_claim(entry.data)
+        if holder != node_id:
+            return Standing(holder)
+        operations.append(Delete(CONTROLLER, entry.version))
+    epoch = await store.read(CONTROLLER_EPOCH)
+    if epoch is None:
+        try:
+            await store.commit([Create(CONTROLLER_EPOCH, encode_controller_epoch(0))])
+        except KeyExists:
+            return Standing(-1)
+        epoch = await store.read(CONTROLLER_EPOCH)
+        if epoch is None:
+            return Standing(-1)
+    controller_epoch = decode_controller_epoch(epoch.data) + 1
+    operations += [
+        Create(CONTROLLER, encode_claim(node_id, now_ms), of_session=True),
+        Write(CONTROLLER_EPOCH, encode_controller_epoch(controller_epoch), epoch.version),
+    ]
+    try:
+        outcomes = await store.commit(operations)
+    except CommitRefused:
+        return Standing(-1)
+    fence = Fence(CONTROLLER_EPOCH, outcomes[-1].version)
+    return Standing(node_id, Claim(controller_epoch, fence, outcomes[-2].creation_id))
+
+
+async def still_holds(store: MetadataStore, claim: Claim) -> bool:
+    """Whether `/controller` is still the entry that the claim made."""
+    entry = await store.read(CONTROLLER)
+    return entry is not None and entry.creation_id == claim.creation_id

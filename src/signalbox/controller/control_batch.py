@@ -1,0 +1,233 @@
+"""Effects become requests: which LeaderAndIsr, UpdateMetadata and StopReplica go to whom (facts §4.2, §4.5-§4.7).
+
+One batch per stored group of decisions, built from the context after it. Per broker the order is: UpdateMetadata
+about brokers, LeaderAndIsr, UpdateMetadata about partitions, StopReplica. The first comes ahead because a follower
+only follows a leader that it knows to be alive. Whoever is told LeaderAndIsr is in the UpdateMetadata to everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from signalbox.common.ids import TopicPartition
+from signalbox.controller.context import ControllerContext
+from signalbox.controller.decision import (
+    BrokersAnnounced,
+    Effect,
+    LeadersAnnounced,
+    MetadataAnnounced,
+    ReplicasStopped,
+)
+from signalbox.metadata.delta import LEADER_DURING_DELETE
+from signalbox.protocol.message import Message
+from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
+from signalbox.protocol.messages.stop_replica import StopReplicaRequest
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
+
+TOPIC_DELETED_EPOCH = -2  # StopReplica's leader epoch for a topic on its way out
+NO_LEADER_EPOCH = -1
+
+_LeaderState = LeaderAndIsrRequest.LeaderAndIsrPartitionState
+_MetadataState = UpdateMetadataRequest.UpdateMetadataPartitionState
+
+
+@dataclass(slots=True)
+class ControlBatch:
+    """What is to be said after one store commit. Filled by `add`, spoken by `requests`."""
+
+    leader_and_isr: dict[int, dict[TopicPartition, bool]] = field(default_factory=dict)
+    metadata: dict[TopicPartition, None] = field(default_factory=dict)
+    stop_replica: dict[int, dict[TopicPartition, bool]] = field(default_factory=dict)
+    newcomers: dict[int, None] = field(default_factory=dict)
+    brokers_first: bool = False
+    brokers_only: bool = False
+
+    def add(self, context: ControllerContext, effects: Iterable[Effect]) -> None:
+        """Take effects in; `context` is the one after their decision."""
+        for effect in effects:
+            match effect:
+                case BrokersAnnounced(newcomers=newcomers):
+                    self.brokers_first = True
+                    self.newcomers.update(dict.fromkeys(newcomers))
+                case MetadataAnnounced(partitions=partitions):
+                    self.brokers_only = self.brokers_only or not partitions
+                    self.metadata.update(dict.fromkeys(partitions))
+                case LeadersAnnounced():
+                    self._add_leaders(context, effect)
+                case ReplicasStopped(broker_id=broker_id, partitions=partitions, delete=delete):
+                    stopped = self.stop_replica.setdefault(broker_id, {})
+                    for partition in partitions:
+                        stopped[partition] = stopped.get(partition, False) or delete
+
+    def requests(self, context: ControllerContext, inter_broker_listener: str) -> Iterator[tuple[int, Message]]:
+        """(broker id, request) in the order of sending; only living brokers are spoken to."""
+        everybody = list(context.brokers)
+        if self.brokers_first:
+            yield from self._about_brokers(context, everybody)
+        for broker_id, partitions in self.leader_and_isr.items():
+            if broker_id in context.brokers:
+                request = _leader_and_isr(context, broker_id, partitions, inter_broker_listener)
+                if request.topic_states:
+                    yield broker_id, request
+        if self.metadata or (self.brokers_only and not self.brokers_first):
+            topics = _metadata_topics(context, self.metadata)
+            for broker_id in everybody:
+                yield broker_id, _update_metadata(context, broker_id, topics)
+        for broker_id, stopped in self.stop_replica.items():
+            if broker_id in context.brokers:
+                yield broker_id, _stop_replica(context, broker_id, stopped)
+
+    def _add_leaders(self, context: ControllerContext, effect: LeadersAnnounced) -> None:
+        for partition in effect.partitions:
+            brokers = context.replicas(partition) if effect.brokers is None else effect.brokers
+            for broker_id in brokers:
+                if broker_id in context.brokers:
+                    told = self.leader_and_isr.setdefault(broker_id, {})
+                    told[partition] = told.get(partition, False) or effect.is_new
+            self.metadata[partition] = None
+
+    def _about_brokers(self, context: ControllerContext, everybody: list[int]) -> Iterator[tuple[int, Message]]:
+        everything = _metadata_topics(context, context.partitions()) if self.newcomers else []
+        for broker_id in everybody:
+            topics = everything if broker_id in self.newcomers else []
+            yield broker_id, _update_metadata(context, broker_id, topics)
+
+
+def _leader_and_isr(
+    context: ControllerContext,
+    broker_id: int,
+    partitions: Mapping[TopicPartition, bool],
+    inter_broker_listener: str,
+) -> LeaderAndIsrRequest:
+    topics: dict[str, list[_LeaderState]] = {}
+    leaders: dict[int, None] = {}
+    for partition, is_new in partitions.items():
+        state = context.state(partition)
+        if state is None or partition.topic in context.deleting:
+            continue
+        assignment = context.topics[partition.topic].assignment
+        leaders[state.leader] = None
+        topics.setdefault(partition.topic, []).append(
+            _LeaderState(
+                partition_index=partition.partition,
+                controller_epoch=state.controller_epoch,
+                leader=state.leader,
+                leader_epoch=state.leader_epoch,
+                isr=list(state.isr),
+                partition_epoch=state.partition_epoch,
+                replicas=list(context.replicas(partition)),
+                adding_replicas=list(assignment.adding.get(partition.partition, ())),
+                removing_replicas=list(assignment.removing.get(partition.partition, ())),
+                is_new=is_new,
+                leader_recovery_state=state.recovery,
+            )
+        )
+    return LeaderAndIsrRequest(
+        controller_id=context.controller_id,
+        controller_epoch=context.controller_epoch,
+        broker_epoch=context.brokers[broker_id].broker_epoch,
+        topic_states=[
+            LeaderAndIsrRequest.LeaderAndIsrTopicState(
+                topic_name=name, topic_id=context.topics[name].topic_id, partition_states=states
+            )
+            for name, states in topics.items()
+        ],
+        live_leaders=list(_live_leaders(context, leaders, inter_broker_listener)),
+    )
+
+
+def _live_leaders(
+    context: ControllerContext, leaders: Iterable[int], listener: str
+) -> Iterator[LeaderAndIsrRequest.LeaderAndIsrLiveLeader]:
+    for broker_id in leaders:
+        broker = context.brokers.get(broker_id)
+        endpoint = broker.registration.endpoint(listener) if broker else None
+        if endpoint is not None:
+            yield LeaderAndIsrRequest.LeaderAndIsrLiveLeader(
+                broker_id=broker_id, host_name=endpoint.host, port=endpoint.port
+            )
+
+
+def _metadata_topics(
+    context: ControllerContext, partitions: Iterable[TopicPartition]
+) -> list[UpdateMetadataRequest.UpdateMetadataTopicState]:
+    topics: dict[str, list[_MetadataState]] = {}
+    for partition in partitions:
+        state = context.state(partition)
+        if state is None:
+            continue
+        deleting = partition.topic in context.deleting
+        replicas = context.replicas(partition)
+        topics.setdefault(partition.topic, []).append(
+            _MetadataState(
+                partition_index=partition.partition,
+                controller_epoch=state.controller_epoch,
+                leader=LEADER_DURING_DELETE if deleting else state.leader,
+                leader_epoch=0 if deleting else state.leader_epoch,
+                isr=list(state.isr),
+                zk_version=0 if deleting else state.partition_epoch,
+                replicas=list(replicas),
+                offline_replicas=[
+                    broker_id for broker_id in replicas if not context.is_replica_reachable(broker_id, partition)
+                ],
+            )
+        )
+    return [
+        UpdateMetadataRequest.UpdateMetadataTopicState(
+            topic_name=name, topic_id=context.topics[name].topic_id, partition_states=states
+        )
+        for name, states in topics.items()
+    ]
+
+
+def _update_metadata(
+    context: ControllerContext, broker_id: int, topics: list[UpdateMetadataRequest.UpdateMetadataTopicState]
+) -> UpdateMetadataRequest:
+    return UpdateMetadataRequest(
+        controller_id=context.controller_id,
+        controller_epoch=context.controller_epoch,
+        broker_epoch=context.brokers[broker_id].broker_epoch,
+        topic_states=topics,
+        live_brokers=[
+            UpdateMetadataRequest.UpdateMetadataBroker(
+                id=each,
+                endpoints=[
+                    UpdateMetadataRequest.UpdateMetadataEndpoint(
+                        port=endpoint.port,
+                        host=endpoint.host,
+                        listener=endpoint.listener_name,
+                        security_protocol=endpoint.security_protocol,
+                    )
+                    for endpoint in broker.registration.endpoints
+                ],
+                rack=broker.registration.rack,
+            )
+            for each, broker in sorted(context.brokers.items())
+        ],
+    )
+
+
+def _stop_replica(
+    context: ControllerContext, broker_id: int, stopped: Mapping[TopicPartition, bool]
+) -> StopReplicaRequest:
+    topics: dict[str, list[StopReplicaRequest.StopReplicaPartitionState]] = {}
+    for partition, delete in stopped.items():
+        state = context.state(partition)
+        epoch = NO_LEADER_EPOCH if state is None else state.leader_epoch
+        topics.setdefault(partition.topic, []).append(
+            StopReplicaRequest.StopReplicaPartitionState(
+                partition_index=partition.partition,
+                leader_epoch=TOPIC_DELETED_EPOCH if partition.topic in context.deleting else epoch,
+                delete_partition=delete,
+            )
+        )
+    return StopReplicaRequest(
+        controller_id=context.controller_id,
+        controller_epoch=context.controller_epoch,
+        broker_epoch=context.brokers[broker_id].broker_epoch,
+        topic_states=[
+            StopReplicaRequest.StopReplicaTopicState(topic_name=name, partition_states=states)
+            for name, states in topics.items()
+        ],
+    )

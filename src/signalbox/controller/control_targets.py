@@ -1,0 +1,70 @@
+"""Where each broker takes control requests, and the channels kept to these places (SPEC C2).
+
+The target's own registration decides: its control-plane listener when it names one, else the inter-broker listener.
+A broker that lacks the listener is reported and left out; it must not stop the controller.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from signalbox.common.endpoint import Endpoint
+from signalbox.controller.context import LiveBroker
+from signalbox.controller.ports import BrokerChannels
+from signalbox.metadata.registration import BrokerRegistration
+
+log = logging.getLogger(__name__)
+
+
+def control_endpoint(registration: BrokerRegistration, inter_broker_listener: str) -> Endpoint | None:
+    """The address for LeaderAndIsr, UpdateMetadata and StopReplica; None when the broker has no such listener."""
+    return registration.endpoint(registration.control_plane_listener or inter_broker_listener)
+
+
+class ControlTargets:
+    """Keeps one channel per living broker; a restarted or moved broker gets a new one."""
+
+    def __init__(self, channels: BrokerChannels, inter_broker_listener: str) -> None:
+        self._channels = channels
+        self._inter_broker_listener = inter_broker_listener
+        self._open: dict[int, tuple[int, Endpoint]] = {}
+        self._reported: set[tuple[int, int]] = set()
+
+    def follow(self, brokers: Mapping[int, LiveBroker]) -> None:
+        """Open and close channels so that they fit `brokers`."""
+        wanted: dict[int, tuple[int, Endpoint]] = {}
+        for broker_id, broker in brokers.items():
+            endpoint = control_endpoint(broker.registration, self._inter_broker_listener)
+            if endpoint is None:
+                self._report(broker_id, broker)
+            else:
+                wanted[broker_id] = (broker.broker_epoch, endpoint)
+        for broker_id in [each for each, place in self._open.items() if wanted.get(each) != place]:
+            self._channels.remove_broker(broker_id)
+            del self._open[broker_id]
+        for broker_id, place in wanted.items():
+            if broker_id not in self._open:
+                self._open[broker_id] = place
+                self._channels.add_broker(broker_id, place[1])
+
+    def reaches(self, broker_id: int) -> bool:
+        """Whether there is a channel to this broker."""
+        return broker_id in self._open
+
+    def close(self) -> None:
+        """Close all channels."""
+        self.follow({})
+        self._reported.clear()
+
+    def _report(self, broker_id: int, broker: LiveBroker) -> None:
+        if (broker_id, broker.broker_epoch) in self._reported:
+            return
+        self._reported.add((broker_id, broker.broker_epoch))
+        listener = broker.registration.control_plane_listener or self._inter_broker_listener
+        log.error(
+            "broker %d has no listener %s (it has %s): it gets no control requests until it is registered with one",
+            broker_id,
+            listener,
+            ", ".join(str(endpoint) for endpoint in broker.registration.endpoints),
+        )

@@ -1,0 +1,30 @@
+"""Which decision answers which API. A new admin API of the controller is one row here and one in `refusals.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from signalbox.controller.alter_partition import alter_partition
+from signalbox.controller.config_control import alter_configs, incremental_alter_configs
+from signalbox.controller.context import ControllerContext
+from signalbox.controller.controlled_shutdown import controlled_shutdown
+from signalbox.controller.decision import Decision, Inputs
+from signalbox.controller.partition_creation import create_partitions
+from signalbox.controller.producer_ids import allocate_producer_ids
+from signalbox.controller.topic_control import create_topics
+from signalbox.controller.topic_deletion import delete_topics
+from signalbox.protocol.api_table import ApiKey
+
+Decide = Callable[[ControllerContext, Inputs, Any], Decision]
+
+DECISIONS: dict[ApiKey, Decide] = {
+    ApiKey.CREATE_TOPICS: create_topics,
+    ApiKey.DELETE_TOPICS: delete_topics,
+    ApiKey.CREATE_PARTITIONS: create_partitions,
+    ApiKey.ALTER_CONFIGS: alter_configs,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs,
+    ApiKey.CONTROLLED_SHUTDOWN: controlled_shutdown,
+    ApiKey.ALTER_PARTITION: alter_partition,
+    ApiKey.ALLOCATE_PRODUCER_IDS: allocate_producer_ids,
+}

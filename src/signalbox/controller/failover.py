@@ -1,0 +1,140 @@
+"""A new controller's first look: the whole store as a context, and the decision that brings it to life (facts §4.10).
+
+Loading is the only reading the controller does; from then on it is the one writer and knows what it wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from signalbox.common.ids import ZERO_UUID
+from signalbox.controller.context import ControlledTopic, ControllerContext, LiveBroker, collision_name
+from signalbox.controller.decision import (
+    BrokersAnnounced,
+    Decision,
+    Effect,
+    Inputs,
+    LeadersAnnounced,
+    MetadataAnnounced,
+)
+from signalbox.controller.partition_control import bring_online, take_replicas_offline
+from signalbox.controller.records import Record
+from signalbox.controller.replay import all_replicas, replay
+from signalbox.controller.topic_deletion import (
+    ask_again,
+    partitions_on_their_way_out,
+    refuse_pending_deletions,
+)
+from signalbox.metadata import layout
+from signalbox.metadata.entity_config import Configs, decode_configs
+from signalbox.metadata.partition_state import PartitionState, decode_partition_state
+from signalbox.metadata.producer_id_block import decode_producer_id_block
+from signalbox.metadata.registration import decode_registration
+from signalbox.metadata.store.port import Entry, MetadataStore
+from signalbox.metadata.topic_assignment import decode_topic_assignment
+
+_TOPICS_PER_BREATH = 50  # decoded in one go; then the event loop gets its turn
+
+
+async def load_brokers(store: MetadataStore) -> dict[int, LiveBroker]:
+    """All registered brokers with their epochs. Registrations not yet written are left out."""
+    brokers = {}
+    for path, entry in (await store.read_tree(layout.BROKER_IDS)).items():
+        if path != layout.BROKER_IDS and entry.data is not None:
+            broker_id = int(path.rpartition("/")[2])
+            brokers[broker_id] = LiveBroker(decode_registration(broker_id, entry.data), entry.creation_id)
+    return brokers
+
+
+async def load_context(
+    store: MetadataStore, controller_id: int, controller_epoch: int, breathe: Callable[[], Awaitable[None]]
+) -> ControllerContext:
+    """Everything in the store. `breathe` is awaited now and then in a large one."""
+    topics = {}
+    for number, (name, entries) in enumerate(_by_topic(await store.read_tree(layout.TOPICS)).items()):
+        topics[name] = _topic(name, entries)
+        if number % _TOPICS_PER_BREATH == _TOPICS_PER_BREATH - 1:
+            await breathe()
+    block = await store.read(layout.PRODUCER_ID_BLOCK)
+    marks = await store.children(layout.DELETE_TOPICS)
+    return ControllerContext(
+        controller_id=controller_id,
+        controller_epoch=controller_epoch,
+        brokers=await load_brokers(store),
+        topics=topics,
+        topic_names={topic.topic_id: name for name, topic in topics.items() if topic.topic_id != ZERO_UUID},
+        collision_names={collision_name(name): name for name in topics},
+        configs=_configs(await store.read_tree(layout.CONFIG)),
+        deleting={
+            name: all_replicas(topics[name].assignment.replicas) if name in topics else frozenset() for name in marks
+        },
+        producer_id_block=decode_producer_id_block(block.data if block else None),
+        producer_id_version=block.version if block else 0,
+    )
+
+
+def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
+    """Elections for everything without a living leader, and everything told to everybody."""
+    records: list[Record] = list(refuse_pending_deletions(context, inputs))
+    settled, _ = replay(context, records)
+    default = inputs.settings.unclean_leader_election_enable
+
+    def unclean(topic: str) -> bool:
+        return settled.allows_unclean_election(topic, default)
+
+    gone = {
+        broker_id
+        for partition in settled.partitions()
+        for broker_id in settled.replicas(partition)
+        if broker_id not in settled.brokers
+    }
+    losses = take_replicas_offline(settled, gone, settled.partitions(), unclean)
+    after, _ = replay(settled, losses)
+    created, led = bring_online(after, after.partitions(), unclean)
+    effects: list[Effect] = [
+        BrokersAnnounced(),
+        LeadersAnnounced(tuple(settled.partitions())),
+        MetadataAnnounced(partitions_on_their_way_out(settled)),
+        LeadersAnnounced(tuple(each.partition for each in created), is_new=True),
+        *ask_again(settled, settled.brokers),
+    ]
+    return Decision(records=(*records, *losses, *created, *led), effects=tuple(effects))
+
+
+def _by_topic(tree: Mapping[str, Entry]) -> dict[str, dict[str, Entry]]:
+    """Entries of each topic by their path below it ("" is the topic's own)."""
+    topics: dict[str, dict[str, Entry]] = {}
+    for path, entry in tree.items():
+        name, _, below = path.removeprefix(layout.TOPICS).lstrip("/").partition("/")
+        if name:
+            topics.setdefault(name, {})[below] = entry
+    return topics
+
+
+def _topic(name: str, entries: Mapping[str, Entry]) -> ControlledTopic:
+    states: dict[int, PartitionState] = {}
+    folders: set[int] = set()
+    for below, entry in entries.items():
+        pieces = below.split("/")
+        if len(pieces) == 2:
+            folders.add(int(pieces[1]))
+        elif len(pieces) == 3 and entry.data is not None:
+            partition = int(pieces[1])
+            path = layout.partition_state_path(name, partition)
+            states[partition] = decode_partition_state(path, entry.data, entry.version)
+    return ControlledTopic(
+        name=name,
+        assignment=decode_topic_assignment(name, entries[""].data),
+        states=states,
+        has_partitions_entry="partitions" in entries,
+        bare_partitions=frozenset(folders - states.keys()),
+    )
+
+
+def _configs(tree: Mapping[str, Entry]) -> dict[str, Configs]:
+    configs = {}
+    for path, entry in tree.items():
+        entity_path = path.removeprefix(layout.CONFIG + "/")
+        if "/" in entity_path and not path.startswith(layout.CONFIG_CHANGES) and entry.data is not None:
+            configs[entity_path] = decode_configs(path, entry.data)
+    return configs

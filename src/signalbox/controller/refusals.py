@@ -1,0 +1,98 @@
+"""An answer that refuses a whole request, in the shape of its API: NOT_CONTROLLER, or a fault of ours.
+
+One row per API that the controller decides; `dispatch.py` has the same rows, and a test holds the two equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.message import Message
+from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
+from signalbox.protocol.messages.alter_configs import AlterConfigsResponse
+from signalbox.protocol.messages.alter_partition import AlterPartitionResponse
+from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownResponse
+from signalbox.protocol.messages.create_partitions import CreatePartitionsResponse
+from signalbox.protocol.messages.create_topics import CreateTopicsResponse
+from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
+
+
+def refuse(api_key: int, request: Any, error: Error) -> Message:
+    """The answer to `request` that says `error` wherever its API says errors."""
+    return REFUSALS[ApiKey(api_key)](request, error)
+
+
+def _create_topics(request: Any, error: Error) -> Message:
+    result = CreateTopicsResponse.CreatableTopicResult
+    names = dict.fromkeys(topic.name for topic in request.topics)
+    return CreateTopicsResponse(
+        topics=[result(name=name, error_code=error, error_message=error.message) for name in names]
+    )
+
+
+def _delete_topics(request: DeleteTopicsRequest, error: Error) -> Message:
+    result = DeleteTopicsResponse.DeletableTopicResult
+    by_name = [result(name=name, error_code=error, error_message=error.message) for name in request.topic_names]
+    by_state = [
+        result(name=topic.name, topic_id=topic.topic_id, error_code=error, error_message=error.message)
+        for topic in request.topics
+    ]
+    return DeleteTopicsResponse(responses=by_state or by_name)
+
+
+def _create_partitions(request: Any, error: Error) -> Message:
+    result = CreatePartitionsResponse.CreatePartitionsTopicResult
+    names = dict.fromkeys(topic.name for topic in request.topics)
+    return CreatePartitionsResponse(
+        results=[result(name=name, error_code=error, error_message=error.message) for name in names]
+    )
+
+
+def _alter_configs(request: Any, error: Error) -> Message:
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResponse.AlterConfigsResourceResponse(
+                error_code=error,
+                error_message=error.message,
+                resource_type=each.resource_type,
+                resource_name=each.resource_name,
+            )
+            for each in request.resources
+        ]
+    )
+
+
+def _incremental_alter_configs(request: Any, error: Error) -> Message:
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            IncrementalAlterConfigsResponse.AlterConfigsResourceResponse(
+                error_code=error,
+                error_message=error.message,
+                resource_type=each.resource_type,
+                resource_name=each.resource_name,
+            )
+            for each in request.resources
+        ]
+    )
+
+
+def _controlled_shutdown(request: Any, error: Error) -> Message:
+    # The one API whose answer for "not the controller" has another number (facts §4.3).
+    told = Error.STALE_CONTROLLER_EPOCH if error is Error.NOT_CONTROLLER else error
+    return ControlledShutdownResponse(error_code=told)
+
+
+REFUSALS: dict[ApiKey, Callable[[Any, Error], Message]] = {
+    ApiKey.CREATE_TOPICS: _create_topics,
+    ApiKey.DELETE_TOPICS: _delete_topics,
+    ApiKey.CREATE_PARTITIONS: _create_partitions,
+    ApiKey.ALTER_CONFIGS: _alter_configs,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _incremental_alter_configs,
+    ApiKey.CONTROLLED_SHUTDOWN: _controlled_shutdown,
+    ApiKey.ALTER_PARTITION: lambda request, error: AlterPartitionResponse(error_code=error),
+    ApiKey.ALLOCATE_PRODUCER_IDS: lambda request, error: AllocateProducerIdsResponse(error_code=error),
+}

@@ -1,0 +1,336 @@
+"""The active controller's one owner: election, one queue, decisions in order, one store commit for all at hand.
+
+The only file of this room that knows asyncio. A turn takes everything that waits, decides it one by one on the
+evolving context, commits all records at once behind the fence, and only then tells brokers and answers. What comes in
+meanwhile waits for the next turn: under load many decisions share one commit, and alone one waits for nobody.
+
+Whatever goes wrong at the store ends the term: what waits is answered NOT_CONTROLLER, and the next term (here or
+elsewhere) begins with a fresh look at the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from signalbox.common.clock import Clock, SystemClock
+from signalbox.controller.broker_control import ask_for_replicas, brokers_changed
+from signalbox.controller.claim import Claim, still_holds, try_to_claim
+from signalbox.controller.context import ControllerContext, LiveBroker
+from signalbox.controller.control_answers import Follow, follow_ups
+from signalbox.controller.control_targets import ControlTargets
+from signalbox.controller.decision import Decision, Inputs
+from signalbox.controller.dispatch import DECISIONS
+from signalbox.controller.failover import load_context, take_over
+from signalbox.controller.housekeeping import housekeeping
+from signalbox.controller.ports import BrokerChannels, BrokerProbe
+from signalbox.controller.refusals import refuse
+from signalbox.controller.store_news import StoreNews
+from signalbox.controller.turn import Pending, Turn
+from signalbox.metadata import layout
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.store.port import CommitRefused, Delete, FencedOut, MetadataStore, SessionLost, StoreError
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.message import Message
+
+log = logging.getLogger(__name__)
+
+SLICE_S = 0.0002  # decisions run this long before the event loop gets its turn
+FIRST_HOUSEKEEPING_S = 5.0
+_RETRY_S = 0.5  # between two looks at who is the controller when nobody is, or the store does not answer
+_RECHECK_S = 5.0  # and when somebody is: the watch tells of changes, this only makes up for a lost one
+
+_NOBODY = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Whom the controller works with: channels to brokers, this broker's metadata, and a probe for dead brokers."""
+
+    channels: BrokerChannels
+    cache: MetadataCache
+    probe: BrokerProbe | None = None
+
+
+class Controller:
+    """One per node that may be controller. `start` joins the race, `stop` leaves it."""
+
+    def __init__(
+        self, node_id: int, store: MetadataStore, neighbours: Neighbours, inputs: Inputs, clock: Clock | None = None
+    ) -> None:
+        self._node_id = node_id
+        self._store = store
+        self._neighbours = neighbours
+        self._inputs = inputs
+        self._clock = clock or SystemClock()
+        self._targets = ControlTargets(neighbours.channels, inputs.settings.inter_broker_listener)
+        self._claim: Claim | None = None
+        self._context: ControllerContext | None = None
+        self._active_controller_id = _NOBODY
+        self._queue: deque[Pending] = deque()
+        self._in_hand: list[Pending] = []
+        self._wake = asyncio.Event()
+        self._term_in_doubt = False
+        self._session_is_lost = False
+        self._slice_start = 0.0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._racing: asyncio.Task[None] | None = None
+        self._cancel_watch: Callable[[], None] | None = None
+        self._suspects: set[int] = set()
+        self._followers: list[Callable[[int], None]] = []
+
+    # For the broker
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this node is the controller."""
+        return self._claim is not None
+
+    @property
+    def active_controller_id(self) -> int:
+        """The controller as the store names it, -1 when there is none."""
+        return self._active_controller_id
+
+    @property
+    def context(self) -> ControllerContext | None:
+        """What the active controller knows; None off the controller and while it takes over."""
+        return self._context
+
+    @property
+    def queue_size(self) -> int:
+        """Decisions that wait or are being stored."""
+        return len(self._queue) + len(self._in_hand)
+
+    def on_active_controller(self, follower: Callable[[int], None]) -> None:
+        """Call `follower(controller id)` whenever another node (or nobody, -1) is the controller."""
+        self._followers.append(follower)
+
+    async def start(self) -> None:
+        """Join the race. Needs the roots of the layout and an open session."""
+        self._store.on_session_lost(self._session_lost)
+        self._cancel_watch = self._store.watch(layout.CONTROLLER, self._controller_changed)
+        self._racing = asyncio.get_running_loop().create_task(self._race())
+
+    async def stop(self) -> None:
+        """Leave the race. The controllership is free with the end of the session, which is the store's to close."""
+        if self._cancel_watch is not None:
+            self._cancel_watch()
+        leaving = [*self._tasks, *([self._racing] if self._racing else [])]
+        for task in leaving:
+            task.cancel()
+        await asyncio.gather(*leaving, return_exceptions=True)
+
+    async def handle(self, api_key: int, request: Any, context: object = None) -> Message:
+        """The answer to one of the controller's APIs; NOT_CONTROLLER off the controller.
+
+        `context` is the request's (listener, principal): authorisation was the handler's, so nothing reads it here."""
+        if not self.is_active:
+            return refuse(api_key, request, Error.NOT_CONTROLLER)
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        decide = DECISIONS[ApiKey(api_key)]
+        refused = partial(refuse, api_key, request)
+        self._enqueue(Pending(lambda now: decide(now, self._inputs, request), answer, refused))
+        return await answer
+
+    def broker_connection_lost(self, broker_id: int) -> None:
+        """A hint: a connection of this broker closed. Confirmed at once; acted on without waiting for its session."""
+        known = self._context.brokers.get(broker_id) if self._context else None
+        if known is not None and broker_id != self._node_id and broker_id not in self._suspects:
+            self._suspects.add(broker_id)
+            confirming = self._spawn(self._expel_if_dead(known))
+            confirming.add_done_callback(lambda done: self._suspects.discard(broker_id))
+
+    # The race
+
+    async def _race(self) -> None:
+        while True:
+            self._wake.clear()
+            try:
+                await self._try_one_term()
+            except StoreError as error:
+                log.warning("node %d: no term as controller: %s", self._node_id, error)
+            except Exception:
+                log.exception("node %d: the controller failed and gives up its term", self._node_id)
+            finally:
+                self._resign()
+            await self._wait(_RETRY_S if self._active_controller_id == _NOBODY else _RECHECK_S)
+
+    async def _try_one_term(self) -> None:
+        self._session_is_lost = self._term_in_doubt = False
+        standing = await try_to_claim(self._store, self._node_id, self._clock.now_ms())
+        if standing.claim is None:
+            self._name_controller(standing.controller_id)
+            return
+        self._claim = standing.claim
+        log.info("node %d is the controller with epoch %d", self._node_id, self._claim.controller_epoch)
+        self._name_controller(self._node_id)
+        news = StoreNews(self._store, self._claim.fence, self, self._spawn)
+        keeping_house = self._spawn(self._keep_house())
+        try:
+            await self._lead(self._claim, news)
+        finally:
+            keeping_house.cancel()
+            news.close()
+
+    async def _lead(self, claim: Claim, news: StoreNews) -> None:
+        self._context = await load_context(self._store, self._node_id, claim.controller_epoch, lambda: asyncio.sleep(0))
+        self._queue.appendleft(Pending(lambda now: take_over(now, self._inputs)))
+        # Watched after the load and then looked at once: what came between is seen, and nothing older than the load.
+        news.open()
+        news.look_at_brokers()
+        news.look_at_log_dirs()
+        while True:
+            self._wake.clear()
+            if self._session_is_lost:
+                raise SessionLost("the session has ended")
+            if self._term_in_doubt:
+                self._term_in_doubt = False
+                if not await still_holds(self._store, claim):
+                    raise FencedOut(layout.CONTROLLER, "another controller took over")
+            if self._queue:
+                await self._take_turn(claim, self._context)
+            else:
+                await self._wake.wait()
+
+    def _resign(self) -> None:
+        if self._claim is not None:
+            log.info("node %d is not the controller any more (epoch %d)", self._node_id, self._claim.controller_epoch)
+            self._name_controller(_NOBODY)
+        self._claim = self._context = None
+        self._targets.close()
+        left = [*self._in_hand, *self._queue]
+        self._in_hand = []
+        self._queue.clear()
+        for pending in left:
+            pending.fail(Error.NOT_CONTROLLER)
+
+    def _name_controller(self, controller_id: int) -> None:
+        if controller_id == self._active_controller_id:
+            return
+        self._active_controller_id = controller_id
+        for follower in self._followers:
+            follower(controller_id)
+
+    async def _wait(self, timeout_s: float) -> None:
+        try:
+            await asyncio.wait_for(self._wake.wait(), timeout_s)
+        except TimeoutError:
+            return
+
+    # One turn
+
+    async def _take_turn(self, claim: Claim, context: ControllerContext) -> None:
+        turn = Turn(context)
+        self._in_hand = turn.taken
+        self._slice_start = self._clock.monotonic()
+        await turn.run(self._queue, self._store, claim.fence, self._breathe)
+        self._context, self._in_hand = turn.context, []
+        self._targets.follow(turn.context.brokers)
+        for broker_id, request in turn.batch.requests(turn.context, self._inputs.settings.inter_broker_listener):
+            self._tell(broker_id, request)
+        for pending, decision in turn.decided:
+            self._answer(pending, decision)
+
+    async def _breathe(self) -> None:
+        if self._clock.monotonic() - self._slice_start > SLICE_S:
+            await asyncio.sleep(0)
+            self._slice_start = self._clock.monotonic()
+
+    def _answer(self, pending: Pending, decision: Decision) -> None:
+        if pending.answer is None or decision.response is None or pending.answer.done():
+            return
+        if decision.visibility is None:
+            pending.answer.set_result(decision.response)
+        elif decision.visibility.timeout_ms <= 0:
+            pending.answer.set_result(decision.visibility.when_late())
+        else:
+            self._spawn(self._answer_when_visible(pending, decision))
+
+    async def _answer_when_visible(self, pending: Pending, decision: Decision) -> None:
+        visibility, response, answer = decision.visibility, decision.response, pending.answer
+        assert visibility is not None
+        assert response is not None
+        assert answer is not None
+        in_time = await self._neighbours.cache.wait_until(visibility.holds, visibility.timeout_ms / 1000)
+        if not answer.done():
+            answer.set_result(response if in_time else visibility.when_late())
+
+    def _tell(self, broker_id: int, request: Message) -> None:
+        if self._targets.reaches(broker_id):
+            told = asyncio.ensure_future(self._neighbours.channels.send(broker_id, request))
+            told.add_done_callback(partial(self._told, broker_id, request))
+
+    def _told(self, broker_id: int, request: Message, told: asyncio.Future[Message]) -> None:
+        if told.cancelled():
+            return
+        if (error := told.exception()) is not None:
+            log.warning("broker %d was not told %s: %s", broker_id, type(request).__name__, error)
+            return
+        context = self._context
+        if context is None or getattr(request, "controller_epoch", -1) != context.controller_epoch:
+            return
+        for follow in follow_ups(context, broker_id, request, told.result()):
+            self._enqueue(self._event(follow))
+
+    def _event(self, follow: Follow) -> Pending:
+        return Pending(lambda now: follow(now, self._inputs))
+
+    def _enqueue(self, pending: Pending) -> None:
+        self._queue.append(pending)
+        self._wake.set()
+
+    # News
+
+    def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
+        """From the store: these brokers are registered now."""
+        self._enqueue(Pending(lambda now: brokers_changed(now, self._inputs, brokers)))
+
+    def log_dir_failed(self, broker_id: int) -> None:
+        """From the store: a broker lost a log directory."""
+        self._enqueue(Pending(lambda now: ask_for_replicas(now, broker_id)))
+
+    def news_failed(self, error: Exception) -> None:
+        """From the store: something could not be read. Only a new term is sure to know everything again."""
+        log.warning("node %d: news from the store could not be read: %s", self._node_id, error)
+        self._session_lost()
+
+    def _controller_changed(self) -> None:
+        self._term_in_doubt = True
+        self._wake.set()
+
+    def _session_lost(self) -> None:
+        self._session_is_lost = True
+        self._wake.set()
+
+    async def _keep_house(self) -> None:
+        await asyncio.sleep(FIRST_HOUSEKEEPING_S)
+        while True:
+            self._enqueue(Pending(lambda now: housekeeping(now, self._inputs)))
+            await asyncio.sleep(self._inputs.settings.leader_imbalance_check_interval_seconds)
+
+    async def _expel_if_dead(self, broker: LiveBroker) -> None:
+        probe, claim = self._neighbours.probe, self._claim
+        broker_id = broker.registration.broker_id
+        if probe is None or claim is None or not await probe.confirm_dead(broker_id, broker.registration.endpoints):
+            return
+        known = self._context.brokers.get(broker_id) if self._context else None
+        if known is None or known.broker_epoch != broker.broker_epoch:
+            return
+        log.info("broker %d refuses connections: its registration is removed before its session ends", broker_id)
+        try:
+            # Its entry goes; should it live after all, it registers again with a new epoch.
+            await self._store.commit([Delete(layout.broker_id_path(broker_id))], claim.fence)
+        except (CommitRefused, StoreError) as error:
+            log.info("broker %d is not removed: %s", broker_id, error)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

@@ -1,0 +1,104 @@
+"""What the controller hears from the store: brokers that registered or vanished, log directories that failed.
+
+A watch only says "look"; the look is taken once however often it said so meanwhile, and looks of one kind never
+overtake each other.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Protocol
+
+from signalbox.controller.context import LiveBroker
+from signalbox.controller.failover import load_brokers
+from signalbox.metadata import layout
+from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.log_dir_event import decode_log_dir_event
+from signalbox.metadata.store.port import CommitRefused, Delete, Fence, MetadataStore, StoreError
+
+log = logging.getLogger(__name__)
+
+Spawn = Callable[[Coroutine[Any, Any, None]], object]
+
+
+class NewsReader(Protocol):
+    """Who wants the news."""
+
+    def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
+        """These brokers are registered now."""
+        ...
+
+    def log_dir_failed(self, broker_id: int) -> None:
+        """A broker lost a log directory."""
+        ...
+
+    def news_failed(self, error: Exception) -> None:
+        """The store could not be read, so news may be missing."""
+        ...
+
+
+class StoreNews:
+    """Open while this node is the controller."""
+
+    def __init__(self, store: MetadataStore, fence: Fence, reader: NewsReader, spawn: Spawn) -> None:
+        self._store = store
+        self._fence = fence
+        self._reader = reader
+        self._spawn = spawn
+        self._cancel: list[Callable[[], None]] = []
+        self._again: dict[str, bool] = {}
+
+    def open(self) -> None:
+        """Watch from now on."""
+        self._cancel = [
+            self._store.watch(layout.BROKER_IDS, self.look_at_brokers),
+            self._store.watch(layout.LOG_DIR_EVENTS, self.look_at_log_dirs),
+        ]
+
+    def close(self) -> None:
+        """Watch no more."""
+        for cancel in self._cancel:
+            cancel()
+        self._cancel = []
+
+    def look_at_brokers(self) -> None:
+        """Read the registrations (again)."""
+        self._look(layout.BROKER_IDS, self._read_brokers)
+
+    def look_at_log_dirs(self) -> None:
+        """Read and remove the events of failed log directories."""
+        self._look(layout.LOG_DIR_EVENTS, self._read_log_dirs)
+
+    def _look(self, subject: str, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if subject in self._again:
+            self._again[subject] = True
+            return
+        self._again[subject] = True
+        self._spawn(self._read_until_quiet(subject, read))
+
+    async def _read_until_quiet(self, subject: str, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            while self._again[subject] and self._cancel:
+                self._again[subject] = False
+                await read()
+        except (StoreError, BadEntry) as error:
+            self._reader.news_failed(error)
+        finally:
+            del self._again[subject]
+
+    async def _read_brokers(self) -> None:
+        self._reader.brokers_are(await load_brokers(self._store))
+
+    async def _read_log_dirs(self) -> None:
+        for path, entry in (await self._store.read_tree(layout.LOG_DIR_EVENTS)).items():
+            if path == layout.LOG_DIR_EVENTS:
+                continue
+            try:
+                self._reader.log_dir_failed(decode_log_dir_event(path, entry.data))
+            except BadEntry as error:
+                log.error("skipping a log directory's failure: %s", error)
+            try:
+                await self._store.commit([Delete(path)], self._fence)
+            except CommitRefused as refused:
+                log.debug("an event was removed by somebody else: %s", refused)

@@ -1,0 +1,80 @@
+"""One turn of the controller: everything that waits is decided in order, and all of it is stored by one commit.
+
+Each decision sees what those before it decided. When the commit is refused nothing of the turn has happened: no
+context, no request to a broker, no answer leaves this file before it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from signalbox.controller.context import ControllerContext
+from signalbox.controller.control_batch import ControlBatch
+from signalbox.controller.decision import Decision
+from signalbox.controller.replay import replay
+from signalbox.metadata.store.port import Fence, MetadataStore, Operation
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.message import Message
+
+log = logging.getLogger(__name__)
+
+MAX_DECISIONS_PER_COMMIT = 256  # a turn ends here even if more waits, so that the first need not wait for the last
+
+
+class Answer(Protocol):
+    """Where an answer goes; a future."""
+
+    def done(self) -> bool: ...
+
+    def set_result(self, result: Message, /) -> None: ...
+
+
+@dataclass(slots=True)
+class Pending:
+    """Something to decide. `refused` makes the answer for an error; both are None for events."""
+
+    decide: Callable[[ControllerContext], Decision]
+    answer: Answer | None = None
+    refused: Callable[[Error], Message] | None = None
+
+    def fail(self, error: Error) -> None:
+        """Answer with an error, if somebody waits."""
+        if self.answer is not None and self.refused is not None and not self.answer.done():
+            self.answer.set_result(self.refused(error))
+
+
+@dataclass(slots=True)
+class Turn:
+    """`taken` is what the turn took off the queue; whoever runs it must answer for these if it does not end well."""
+
+    context: ControllerContext
+    taken: list[Pending] = field(default_factory=list)
+    decided: list[tuple[Pending, Decision]] = field(default_factory=list)
+    batch: ControlBatch = field(default_factory=ControlBatch)
+
+    async def run(
+        self, queue: deque[Pending], store: MetadataStore, fence: Fence, breathe: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Decide what waits and store it. Raises the store's errors; `breathe` is awaited between decisions."""
+        operations: list[Operation] = []
+        while queue and len(self.taken) < MAX_DECISIONS_PER_COMMIT:
+            pending = queue.popleft()
+            self.taken.append(pending)
+            try:
+                decision = pending.decide(self.context)
+                after, stored = replay(self.context, decision.records)
+            except Exception:
+                log.exception("a decision failed; nothing of it is stored")
+                pending.fail(Error.UNKNOWN_SERVER_ERROR)
+                continue
+            self.context = after
+            operations += stored
+            self.batch.add(after, decision.effects)
+            self.decided.append((pending, decision))
+            await breathe()
+        if operations:
+            await store.commit(operations, fence)

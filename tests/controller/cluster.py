@@ -1,0 +1,140 @@
+"""A controller's surroundings for tests: registered brokers, and channels that record and answer like good brokers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from signalbox.common.endpoint import Endpoint, SecurityProtocol
+from signalbox.common.ids import new_uuid
+from signalbox.controller.decision import Inputs
+from signalbox.controller.runtime import Controller, Neighbours
+from signalbox.controller.settings import ControllerSettings
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.layout import broker_id_path, create_roots
+from signalbox.metadata.registration import BrokerRegistration
+from signalbox.metadata.store.port import Create, MetadataStore, Write
+from signalbox.protocol.message import Message
+from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
+from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+
+SETTINGS = ControllerSettings(inter_broker_listener="REPLICATION", auto_leader_rebalance_enable=False)
+
+
+def registration(broker_id: int, rack: str | None = None, **changes: Any) -> BrokerRegistration:
+    """A broker with the three listeners of the demo."""
+    plaintext = SecurityProtocol.PLAINTEXT
+    listeners = (("CLIENT", 9000), ("REPLICATION", 9100), ("CONTROL", 9200))
+    fields: dict[str, Any] = {
+        "broker_id": broker_id,
+        "endpoints": tuple(Endpoint(name, f"host{broker_id}", port + broker_id, plaintext) for name, port in listeners),
+        "rack": rack,
+        "control_plane_listener": "CONTROL",
+    }
+    return BrokerRegistration(**{**fields, **changes})
+
+
+def inputs(**settings: Any) -> Inputs:
+    """Inputs without chance: placement begins at the first broker."""
+    fields = {
+        "inter_broker_listener": "REPLICATION",
+        "auto_leader_rebalance_enable": False,
+        **settings,
+    }
+    return Inputs(ControllerSettings(**fields), draw=lambda sides: 0, new_uuid=new_uuid)
+
+
+async def register(store: MetadataStore, broker: BrokerRegistration) -> int:
+    """Put a broker's registration into the store; its epoch."""
+    path = broker_id_path(broker.broker_id)
+    outcomes = await store.commit([Create(path, of_session=True), Write(path, broker.encode(), 0)])
+    return outcomes[0].creation_id
+
+
+def good_answer(request: Message) -> Message:
+    """What a broker without trouble answers."""
+    if isinstance(request, LeaderAndIsrRequest):
+        error = LeaderAndIsrResponse.LeaderAndIsrPartitionError
+        return LeaderAndIsrResponse(
+            topics=[
+                LeaderAndIsrResponse.LeaderAndIsrTopicError(
+                    topic_id=topic.topic_id,
+                    partition_errors=[error(partition_index=each.partition_index) for each in topic.partition_states],
+                )
+                for topic in request.topic_states
+            ]
+        )
+    if isinstance(request, StopReplicaRequest):
+        return StopReplicaResponse()
+    return UpdateMetadataResponse()
+
+
+@dataclass
+class RecordingChannels:
+    """BrokerChannels that keep what was sent. UpdateMetadata for `cache_of` goes into `cache`."""
+
+    cache: MetadataCache
+    cache_of: int
+    answer: Callable[[int, Message], Message] = lambda broker_id, request: good_answer(request)
+    endpoints: dict[int, Endpoint] = field(default_factory=dict)
+    sent: list[tuple[int, Message]] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+
+    def add_broker(self, broker_id: int, endpoint: Endpoint) -> None:
+        self.endpoints[broker_id] = endpoint
+        self.log.append(f"+{broker_id}")
+
+    def remove_broker(self, broker_id: int) -> None:
+        del self.endpoints[broker_id]
+        self.log.append(f"-{broker_id}")
+
+    async def send(self, broker_id: int, request: Message) -> Message:
+        assert broker_id in self.endpoints
+        self.sent.append((broker_id, request))
+        if isinstance(request, UpdateMetadataRequest) and broker_id == self.cache_of:
+            self.cache.apply_update_metadata(request)
+        await asyncio.sleep(0)
+        return self.answer(broker_id, request)
+
+    def requests_to(self, broker_id: int, kind: type) -> list[Any]:
+        """Everything of one kind that went to one broker."""
+        return [request for to, request in self.sent if to == broker_id and isinstance(request, kind)]
+
+
+@dataclass
+class ControllerNode:
+    """A node in the race, with its own door to the store."""
+
+    node_id: int
+    store: MetadataStore
+    controller: Controller
+    channels: RecordingChannels
+    cache: MetadataCache
+    broker_epoch: int
+
+    async def until_active(self) -> None:
+        """Wait until this node is the controller and has told everybody."""
+        await self.until(lambda: self.controller.is_active and self.controller.context is not None)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait for a condition on this node's controller."""
+        async with asyncio.timeout(10):
+            while not holds():
+                await asyncio.sleep(0.002)
+
+
+async def start_node(
+    node_id: int, store: MetadataStore, broker: BrokerRegistration | None = None, **settings: Any
+) -> ControllerNode:
+    """Open the session, register the broker, join the race."""
+    await store.open_session()
+    await create_roots(store)
+    broker_epoch = await register(store, broker or registration(node_id))
+    cache = MetadataCache()
+    channels = RecordingChannels(cache, node_id)
+    controller = Controller(node_id, store, Neighbours(channels, cache), inputs(**settings))
+    await controller.start()
+    return ControllerNode(node_id, store, controller, channels, cache, broker_epoch)

@@ -1,0 +1,143 @@
+"""The SQLite file: made whole, checked, and refused with the reason when it cannot be trusted."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from signalbox.metadata.store.port import Create, StoreDamaged
+from signalbox.metadata.store.sqlite.database import Database, StepRefused, WriterBusy
+from signalbox.metadata.store.sqlite.steps import begin, join, leave, step_of
+
+
+def test_a_new_file_is_whole_and_in_wal_mode(tmp_path: Path) -> None:
+    path = tmp_path / "metadata.db"
+    database = Database(path)
+    assert database.read("/") is not None
+    other = sqlite3.connect(path)
+    assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    other.close()
+    database.close()
+    assert [each.name for each in tmp_path.iterdir()] == ["metadata.db"]
+
+
+def test_makers_at_the_same_time_share_one_file(tmp_path: Path) -> None:
+    path, opened, errors = tmp_path / "metadata.db", [], []
+
+    def make() -> None:
+        try:
+            database = Database(path)
+            opened.append(database.run_steps([begin(0), join(threading.current_thread().name)]))
+            database.close()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=make, name=f"maker-{number}") for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert sorted(outcome[0].creation_id for outcome in opened) == [1, 2, 3, 4, 5, 6]
+
+
+def damaged(path: Path) -> str:
+    before = {each: each.read_bytes() for each in path.parent.iterdir()}
+    with pytest.raises(StoreDamaged) as caught:
+        Database(path)
+    assert {each: each.read_bytes() for each in before} == before, "a damaged file is left as it is"
+    return str(caught.value)
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "metadata.db"
+    path.touch()
+    assert "empty" in damaged(path)
+
+
+def test_a_text_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "metadata.db"
+    path.write_text("broker.id=1\n" * 100)
+    assert "not a SQLite file" in damaged(path)
+
+
+def test_another_programs_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "metadata.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE notes (text)")
+    connection.close()
+    assert "not a metadata store" in damaged(path)
+
+
+def test_another_layout_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "metadata.db"
+    Database(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 9")
+    connection.close()
+    assert "layout version 9" in damaged(path)
+
+
+def test_a_torn_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "metadata.db"
+    database = Database(path)
+    database.run_steps([begin(0), *(step_of(Create(f"/{n}", b"x" * 3000), 0, 0) for n in range(50))])
+    database.close()
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size // 2)
+    assert "torn" in damaged(path)
+
+
+def test_a_missing_file_with_a_log_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "metadata.db"
+    (tmp_path / "metadata.db-wal").write_bytes(b"x" * 100)
+    assert "missing" in damaged(path)
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreDamaged, match="folder"):
+        Database(tmp_path)
+
+
+def test_steps_give_outcomes_and_refusals(tmp_path: Path) -> None:
+    database = Database(tmp_path / "metadata.db")
+    [session] = database.run_steps([begin(0), join("session-a")])
+    [made] = database.run_steps(
+        [begin(session.creation_id), step_of(Create("/a", b"x", of_session=True), session.creation_id, 5)]
+    )
+    assert (made.path, made.version) == ("/a", 0)
+    with pytest.raises(StepRefused, match="key_exists"):
+        database.run_steps([begin(0), step_of(Create("/a"), 0, 0)])
+    [gone] = database.run_steps([begin(0), leave(session.creation_id)])
+    assert gone.path == "/a"
+    with pytest.raises(StepRefused, match="session_lost"):
+        database.run_steps([begin(session.creation_id)])
+    assert database.sessions() == {}
+    database.close()
+
+
+def test_a_held_write_lock_is_busy_and_reads_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "metadata.db"
+    database, holder = Database(path), sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(WriterBusy):
+        database.run_steps([begin(0), step_of(Create("/a"), 0, 0)])
+    assert database.read("/") is not None
+    holder.execute("ROLLBACK")
+    database.run_steps([begin(0), step_of(Create("/a"), 0, 0)])
+    holder.close()
+    database.close()
+
+
+def test_data_version_moves_with_others_commits_only(tmp_path: Path) -> None:
+    one, two = Database(tmp_path / "metadata.db"), Database(tmp_path / "metadata.db")
+    before = one.data_version()
+    one.run_steps([begin(0), step_of(Create("/a"), 0, 0)])
+    assert one.data_version() == before
+    two.run_steps([begin(0), step_of(Create("/b"), 0, 0)])
+    assert one.data_version() != before
+    one.close()
+    two.close()

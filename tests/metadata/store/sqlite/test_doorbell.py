@@ -1,0 +1,44 @@
+"""Rings reach every other bell, carry paths, and never wait."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from signalbox.metadata.store.sqlite.doorbell import EVERYTHING, Doorbell
+
+
+def test_a_ring_reaches_the_others_and_not_oneself(tmp_path: Path) -> None:
+    bells = [Doorbell(tmp_path) for _ in range(3)]
+    bells[0].ring(["/a", "/ä"])
+    assert [bell.heard() for bell in bells] == [set(), {"/a", "/ä"}, {"/a", "/ä"}]
+    assert bells[1].heard() == set()
+    for bell in bells:
+        bell.close()
+    assert os.listdir(tmp_path) == []
+
+
+def test_too_many_paths_become_everything(tmp_path: Path) -> None:
+    one, two = Doorbell(tmp_path), Doorbell(tmp_path)
+    one.ring([f"/brokers/topics/{number}" for number in range(2_000)])
+    assert two.heard() == {EVERYTHING}
+    one.close()
+    two.close()
+
+
+def test_a_deaf_bell_does_not_stop_the_ringer(tmp_path: Path) -> None:
+    one, two = Doorbell(tmp_path), Doorbell(tmp_path)
+    for number in range(5_000):
+        one.ring([f"/{number}"])
+    assert "/0" in two.heard()
+    one.close()
+    two.close()
+
+
+def test_an_abandoned_bell_is_taken_down_by_the_next_ring(tmp_path: Path) -> None:
+    one, two = Doorbell(tmp_path), Doorbell(tmp_path)
+    two.abandon()
+    assert len(os.listdir(tmp_path)) == 2
+    one.ring(["/a"])
+    assert len(os.listdir(tmp_path)) == 1
+    one.close()

@@ -95,7 +95,7 @@ class AuditTrail:
             try:
                 await delivery.deliver(str(self._node_id).encode(), values)
                 break
-            except (OSError, ValueError, RuntimeError, TimeoutError) as error:
+            except Exception as error:
                 log.warning("audit events are waiting (%d queued): %s", len(self._queue), error)
                 await asyncio.sleep(_RETRY_S)
         for _ in batch:

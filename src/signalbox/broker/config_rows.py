@@ -19,7 +19,7 @@ BROKER_CONFIG = ConfigTable(
         ("process.roles", _LIST, [], None, Dynamic.READ_ONLY, "broker, controller or both; empty is a broker that may become the controller."),
         ("metadata.store", _S, None, None, Dynamic.READ_ONLY, "Where metadata lives: sqlite:<file> (one host) or zookeeper:<host:port,...>[/chroot]."),
         ("zookeeper.connect", _S, None, None, Dynamic.READ_ONLY, "Kafka's spelling of metadata.store=zookeeper:<this>."),
-        ("zookeeper.session.timeout.ms", _I, 18_000, at_least(100), Dynamic.READ_ONLY, "Silence after which a broker counts as dead, ms."),
+        ("broker.session.timeout.ms", _I, 6_000, at_least(100), Dynamic.READ_ONLY, "Silence after which a broker counts as dead, ms; a closed connection tells sooner."),
         ("inter.broker.protocol.version", _S, "3.9", None, Dynamic.READ_ONLY, "Gate of forwarding and of registration versions."),
         ("auto.create.topics.enable", _B, True, None, Dynamic.READ_ONLY, "Whether Metadata may create topics."),
         ("create.topic.policy.class.name", _CLASS, None, None, Dynamic.READ_ONLY, "Import path of a policy for new topics."),

@@ -14,11 +14,20 @@ from signalbox.security.request_context import RequestContext
 class InboundRequest(Protocol):
     """Network's request: ends with exactly one of the three methods."""
 
-    header: RequestHeader
-    frame: bytes | memoryview
-    body_offset: int
-    context: RequestContext
-    received_at: float
+    @property
+    def header(self) -> RequestHeader: ...
+
+    @property
+    def frame(self) -> bytes | memoryview: ...
+
+    @property
+    def body_offset(self) -> int: ...
+
+    @property
+    def context(self) -> RequestContext: ...
+
+    @property
+    def received_at(self) -> float: ...
 
     def respond(self, chunks: list[Any]) -> None: ...
 

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 class Decoder(Protocol):
-    def __call__(self, buffer: Any, version: int, offset: int = 0) -> Any: ...
+    def __call__(self, buffer: Any, version: int, offset: int = 0) -> tuple[Any, int]: ...
 
 
 class Router:
@@ -64,37 +64,38 @@ class Router:
     def route(self, api_key: int) -> Route | None:
         return self._routes.get(api_key)
 
-    def submit(self, inbound: InboundRequest) -> None:
+    def submit(self, request: InboundRequest) -> None:
         """Network's port: one request of one connection, which stays muted until this request has ended."""
-        header = inbound.header
+        header = request.header
         route = self._routes.get(header.api_key)
         if route is None:
-            inbound.close_connection(f"API {header.api_key} is not served here")
+            request.close_connection(f"API {header.api_key} is not served here")
             return
         try:
             if header.api_version > API_TABLE[header.api_key].max_version:
                 body = None  # only ApiVersions gets this far: its handler answers any version (KIP-511)
             else:
-                body = self.decode(header.api_key, inbound.frame, header.api_version, inbound.body_offset)
+                body = self.decode(header.api_key, request.frame, header.api_version, request.body_offset)
         except DecodeError as error:
-            inbound.close_connection(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
+            request.close_connection(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
             return
-        request = ApiRequest(header, body, inbound.context, inbound.frame, inbound.received_at)
-        answer = self.answer(request)
+        asked = ApiRequest(header, body, request.context, request.frame, request.received_at)
+        answer = self.answer(asked)
         if isinstance(answer, Pending):
             # A purgatory's answer: one callback, no task; the path of every acks=all produce and parked fetch.
-            answer.then(lambda final: self._finish(inbound, request, final))
+            answer.then(lambda final: self._finish(request, asked, final))
         elif inspect.isawaitable(answer):
-            self._finish_later(inbound, request, answer)
+            self._finish_later(request, asked, answer)
         else:
-            self._finish(inbound, request, answer)
+            self._finish(request, asked, answer)
 
     def decode(self, api_key: int, frame: bytes | memoryview, version: int, offset: int) -> Any:
-        """The request's body; DecodeError when it is not one."""
+        """The request's body; DecodeError when it is not one. What follows the body is ignored, as Kafka does:
+        librdkafka sends three bytes too many with Metadata 13."""
         decoder = self._decoders.get(api_key)
         if decoder is None:
-            decoder = self._decoders[api_key] = API_TABLE[api_key].request.decode
-        return decoder(frame, version, offset)
+            decoder = self._decoders[api_key] = API_TABLE[api_key].request.decode_prefix
+        return decoder(frame, version, offset)[0]
 
     def answer(self, request: ApiRequest) -> Answer:
         """What this node has to say to a request; errors of the handler become the API's error response."""

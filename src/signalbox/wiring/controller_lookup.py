@@ -15,18 +15,22 @@ from signalbox.client.node import Address, Node
 from signalbox.metadata.controller_claim import decode_claim
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.layout import CONTROLLER, broker_id_path
-from signalbox.metadata.registration import decode_registration
+from signalbox.metadata.registration import BrokerRegistration, decode_registration
 from signalbox.metadata.store.port import MetadataStore, StoreError
 
 log = logging.getLogger(__name__)
 _RETRY_S = 0.2
 
+ListenerOf = Callable[[BrokerRegistration], str | None]
+
 
 class StoredControllerLookup:
-    """Follows `/controller`; `on_change` is called whenever the answer may be another one."""
+    """Follows `/controller`; `on_change` is called whenever the answer may be another one. `listener_of` names the
+    target's listener for what is to be sent, None for the inter-broker listener."""
 
-    def __init__(self, store: MetadataStore, inter_broker_listener: str) -> None:
+    def __init__(self, store: MetadataStore, inter_broker_listener: str, listener_of: ListenerOf) -> None:
         self._store = store
+        self._listener_of = listener_of
         self._inter_broker_listener = inter_broker_listener
         self._node: Node | None = None
         self._changed = asyncio.Event()
@@ -77,5 +81,5 @@ class StoredControllerLookup:
             self._changed.set()
             return None
         registration = decode_registration(broker_id, entry.data)
-        endpoint = registration.endpoint(registration.privileged_listener or self._inter_broker_listener)
+        endpoint = registration.endpoint(self._listener_of(registration) or self._inter_broker_listener)
         return None if endpoint is None else Node(broker_id, Address(endpoint.host, endpoint.port))

@@ -73,7 +73,7 @@ async def serve(config: NodeConfig) -> None:
 
 def main(arguments: list[str]) -> int:
     """`arguments`: the properties file, then any number of `--override key=value`."""
-    overrides = [text for flag, text in zip(arguments[1:], [*arguments[2:], ""], strict=True) if flag == "--override"]
+    overrides = [text for flag, text in zip(arguments[1:], arguments[2:], strict=False) if flag == "--override"]
     config = load_config(Path(arguments[0]), overrides)
     if config is None:
         return 2

@@ -1,0 +1,44 @@
+"""ListOffsets (2), OffsetForLeaderEpoch (23), DeleteRecords (21): offsets that the leader is asked for, or moves.
+
+ListOffsets needs DESCRIBE on the topic, OffsetForLeaderEpoch DESCRIBE or CLUSTER_ACTION, DeleteRecords DELETE. The
+answers are replication's, per partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.authorization import may
+from signalbox.broker.cluster_action import may_act_on_cluster
+from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+
+
+class _LeaderHandler:
+    def __init__(self, replicas: ReplicaManager, authorizer: Authorizer) -> None:
+        self._replicas = replicas
+        self._authorizer = authorizer
+
+    def _who_may(self, request: ApiRequest, operation: AclOperation) -> Callable[[str], bool]:
+        return lambda topic: may(self._authorizer, request.context, operation, topic)
+
+
+class ListOffsetsHandler(_LeaderHandler):
+    def __call__(self, request: ApiRequest) -> Answer:
+        return self._replicas.list_offsets(
+            request.body, request.header.api_version, self._who_may(request, AclOperation.DESCRIBE)
+        )
+
+
+class OffsetForLeaderEpochHandler(_LeaderHandler):
+    def __call__(self, request: ApiRequest) -> Answer:
+        if may_act_on_cluster(self._authorizer, request.context):
+            return self._replicas.offsets_for_leader_epoch(request.body, lambda topic: True)
+        return self._replicas.offsets_for_leader_epoch(request.body, self._who_may(request, AclOperation.DESCRIBE))
+
+
+class DeleteRecordsHandler(_LeaderHandler):
+    def __call__(self, request: ApiRequest) -> Answer:
+        return self._replicas.delete_records(request.body, self._who_may(request, AclOperation.DELETE))

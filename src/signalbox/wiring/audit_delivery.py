@@ -1,0 +1,54 @@
+"""Where the audit trail goes: the audit topic, through this house's own idempotent producer on the inter-broker
+listener. The topic is made by the active controller when it is missing; until it is there, events wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.producer import Producer, ProducerSettings
+from signalbox.common.audit_event import AUDIT_TOPIC
+
+# The trail's own patience is endless: a batch that was given up could not be told from one that was written.
+_DELIVERY_TIMEOUT_MS = 7 * 24 * 3_600_000
+
+
+class AuditTopicMissing(RuntimeError):
+    """The controller has not made the audit topic; the message says why."""
+
+
+class TopicDelivery:
+    """`broker/audit_trail.AuditDelivery`."""
+
+    def __init__(
+        self, settings: Callable[[], ClientSettings], create_topic: Callable[[], Awaitable[tuple[int, str]]]
+    ) -> None:
+        self._settings = settings
+        self._create_topic = create_topic
+        self._client: ClusterClient | None = None
+        self._producer: Producer | None = None
+
+    async def deliver(self, key: bytes, values: Sequence[bytes]) -> None:
+        producer = self._producer or await self._open()
+        acknowledged = [await producer.send(AUDIT_TOPIC, value, key) for value in values]
+        await producer.flush()
+        await asyncio.gather(*acknowledged)
+
+    async def _open(self) -> Producer:
+        code, message = await self._create_topic()
+        if code:
+            raise AuditTopicMissing(f"the audit topic cannot be created: {message or code}")
+        self._client = ClusterClient(self._settings())
+        self._client.start()
+        producer = Producer(self._client, ProducerSettings(linger_ms=0, delivery_timeout_ms=_DELIVERY_TIMEOUT_MS))
+        self._producer = await producer.__aenter__()
+        return producer
+
+    async def close(self) -> None:
+        """Stop at once; what is not acknowledged is lost (drain the trail first)."""
+        if self._producer is not None:
+            await self._producer.close()
+        if self._client is not None:
+            await self._client.close()

@@ -1,0 +1,40 @@
+"""What the three control requests do on this broker: replication first, then whoever else must know."""
+
+from __future__ import annotations
+
+from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.image import MetadataImage
+from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
+from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.wiring.coordinator_log import OFFSETS_TOPIC
+
+
+class ControlRequests:
+    """LeaderAndIsr, StopReplica and UpdateMetadata; epochs were checked by the handler."""
+
+    def __init__(self, replicas: ReplicaManager, cache: MetadataCache, coordinator: GroupCoordinator) -> None:
+        self._replicas = replicas
+        self._cache = cache
+        self._coordinator = coordinator
+        cache.subscribe(self._image_changed)
+
+    def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+        return self._replicas.become_leader_or_follower(request)
+
+    def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
+        return self._replicas.stop_replica(request)
+
+    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+        self._cache.apply_update_metadata(request)
+        return UpdateMetadataResponse()
+
+    def _image_changed(self, old: MetadataImage, new: MetadataImage, changed_topics: set[str]) -> None:
+        offsets = new.topics.get(OFFSETS_TOPIC)
+        if offsets is not None and OFFSETS_TOPIC in changed_topics:
+            self._coordinator.set_partition_count(len(offsets.partitions))
+        deleted = [topic for topic in changed_topics if topic in old.topics and topic not in new.topics]
+        if deleted:
+            self._coordinator.on_topics_deleted(deleted)

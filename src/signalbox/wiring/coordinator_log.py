@@ -1,0 +1,73 @@
+"""The group coordinator's log: `__consumer_offsets` as replication hosts it (`coordinator/ports.CoordinatorLog`)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from signalbox.common.ids import TopicPartition
+from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.replication.append_ticket import ACKS_ALL, AppendTicket
+from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.storage.log import Log
+
+OFFSETS_TOPIC = "__consumer_offsets"
+
+
+class ReplicatedOffsetsLog:
+    """Appends with acks=all and reads whole batches of partitions that this broker leads."""
+
+    def __init__(self, replicas: ReplicaManager, commit_timeout_ms: int) -> None:
+        self._replicas = replicas
+        self._commit_timeout_ms = commit_timeout_ms
+
+    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Awaitable[None]:
+        self._leader_log(partition, leader_epoch)
+        outcome = self._replicas.append(
+            [(TopicPartition(OFFSETS_TOPIC, partition), batch)], ACKS_ALL, self._commit_timeout_ms, from_client=False
+        )
+        if outcome.done:
+            _raise_refusal(outcome.value[0])
+        return self._committed(outcome)
+
+    async def _committed(self, outcome: Awaitable[list[AppendTicket]]) -> None:
+        _raise_refusal((await outcome)[0])
+
+    def start_offset(self, partition: int) -> int:
+        return self._leader_log(partition).log_start_offset
+
+    def end_offset(self, partition: int) -> int:
+        return self._leader_log(partition).log_end_offset
+
+    def read(self, partition: int, from_offset: int, max_bytes: int) -> bytes:
+        log = self._leader_log(partition)
+        if from_offset >= log.log_end_offset:
+            return b""
+        records = log.read(from_offset, max_bytes).records
+        return records.read() if not isinstance(records, bytes) else records
+
+    def _leader_log(self, partition: int, leader_epoch: int = -1) -> Log:
+        hosted = self._replicas.partition(OFFSETS_TOPIC, partition)
+        if hosted is None:
+            raise KafkaError(Error.NOT_LEADER_OR_FOLLOWER)
+        return hosted.local_log(leader_epoch)
+
+
+def _raise_refusal(ticket: AppendTicket) -> None:
+    if ticket.error:
+        raise KafkaError(Error.of(ticket.error), ticket.error_message)
+
+
+class OffsetsLeadership:
+    """`replication/ports.LeadershipListener`: leadership of `__consumer_offsets` partitions moves groups."""
+
+    def __init__(self) -> None:
+        self.coordinator: GroupCoordinator | None = None
+
+    def on_elected(self, topic_partition: TopicPartition, leader_epoch: int) -> None:
+        if topic_partition.topic == OFFSETS_TOPIC and self.coordinator is not None:
+            self.coordinator.on_elected(topic_partition.partition, leader_epoch)
+
+    def on_resigned(self, topic_partition: TopicPartition, leader_epoch: int | None) -> None:
+        if topic_partition.topic == OFFSETS_TOPIC and self.coordinator is not None:
+            self.coordinator.on_resigned(topic_partition.partition, leader_epoch)

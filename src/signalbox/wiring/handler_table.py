@@ -1,0 +1,122 @@
+"""Every handler with what it needs: the parts list behind the route table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from signalbox.broker.advertised_versions import AdvertisedVersions
+from signalbox.broker.api_request import Handler
+from signalbox.broker.config_description import ConfigDescription
+from signalbox.broker.exposed_controller import ExposedController
+from signalbox.broker.handlers.alter_configs import AlterConfigsHandler
+from signalbox.broker.handlers.api_versions import ApiVersionsHandler
+from signalbox.broker.handlers.control_request import ControlRequestHandler
+from signalbox.broker.handlers.controller_request import ControllerRequestHandler
+from signalbox.broker.handlers.create_partitions import CreatePartitionsHandler
+from signalbox.broker.handlers.create_topics import CreateTopicsHandler
+from signalbox.broker.handlers.delete_topics import DeleteTopicsHandler
+from signalbox.broker.handlers.describe_cluster import DescribeClusterHandler
+from signalbox.broker.handlers.describe_configs import DescribeConfigsHandler
+from signalbox.broker.handlers.describe_groups import DeleteGroupsHandler, DescribeGroupsHandler, ListGroupsHandler
+from signalbox.broker.handlers.describe_topic_partitions import DescribeTopicPartitionsHandler
+from signalbox.broker.handlers.envelope import EnvelopeHandler
+from signalbox.broker.handlers.fetch import FetchHandler
+from signalbox.broker.handlers.find_coordinator import FindCoordinatorHandler
+from signalbox.broker.handlers.group_membership import GroupMembershipHandler
+from signalbox.broker.handlers.init_producer_id import InitProducerIdHandler
+from signalbox.broker.handlers.metadata import MetadataHandler
+from signalbox.broker.handlers.offset_commit import OffsetCommitHandler, OffsetDeleteHandler
+from signalbox.broker.handlers.offset_fetch import OffsetFetchHandler
+from signalbox.broker.handlers.partition_offsets import (
+    DeleteRecordsHandler,
+    ListOffsetsHandler,
+    OffsetForLeaderEpochHandler,
+)
+from signalbox.broker.handlers.produce import ProduceHandler
+from signalbox.broker.misroutes import MisrouteLog
+from signalbox.broker.ports import ActiveController, TopicCreation
+from signalbox.broker.producer_ids import ProducerIdBlocks
+from signalbox.broker.router import Router
+from signalbox.common.audit_event import AuditSink
+from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.api_table import ApiKey
+from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.security.authorizer import Authorizer
+from signalbox.security.principal import PrincipalSerde
+from signalbox.wiring.control_requests import ControlRequests
+from signalbox.wiring.own_epochs import OwnEpochs
+
+
+@dataclass(slots=True, kw_only=True)
+class HandlerParts:
+    """What the handlers of one node share."""
+
+    cluster_id: str
+    epochs: OwnEpochs
+    router: Router
+    cache: MetadataCache
+    controller: ActiveController
+    replicas: ReplicaManager
+    coordinator: GroupCoordinator
+    authorizer: Authorizer
+    serde: PrincipalSerde
+    audit: AuditSink
+    advertised: AdvertisedVersions
+    misroutes: MisrouteLog
+    creation: TopicCreation
+    auto_create_topics: bool
+    producer_ids: ProducerIdBlocks
+    description: ConfigDescription
+    control: ControlRequests
+
+
+def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
+    """One handler an API, as `broker/routes.py` lists them."""
+    node_id, authorizer, cache = parts.epochs.node_id, parts.authorizer, parts.cache
+    controller, coordinator, replicas = parts.controller, parts.coordinator, parts.replicas
+    exposed = ExposedController(cache, Random())
+    creation = parts.creation if parts.auto_create_topics else None
+    handlers: dict[ApiKey, Handler] = {
+        ApiKey.PRODUCE: ProduceHandler(replicas, cache, authorizer),
+        ApiKey.FETCH: FetchHandler(replicas, cache, authorizer),
+        ApiKey.LIST_OFFSETS: ListOffsetsHandler(replicas, authorizer),
+        ApiKey.METADATA: MetadataHandler(cache, parts.cluster_id, authorizer, exposed, creation),
+        ApiKey.OFFSET_COMMIT: OffsetCommitHandler(coordinator, cache, authorizer),
+        ApiKey.OFFSET_FETCH: OffsetFetchHandler(coordinator, cache, authorizer),
+        ApiKey.FIND_COORDINATOR: FindCoordinatorHandler(cache, authorizer, parts.creation),
+        ApiKey.DESCRIBE_GROUPS: DescribeGroupsHandler(coordinator, authorizer),
+        ApiKey.LIST_GROUPS: ListGroupsHandler(coordinator, authorizer),
+        ApiKey.DELETE_GROUPS: DeleteGroupsHandler(coordinator, authorizer),
+        ApiKey.OFFSET_DELETE: OffsetDeleteHandler(coordinator, cache, authorizer),
+        ApiKey.API_VERSIONS: ApiVersionsHandler(parts.advertised, parts.cluster_id, node_id, parts.misroutes),
+        ApiKey.CREATE_TOPICS: CreateTopicsHandler(controller, authorizer),
+        ApiKey.DELETE_TOPICS: DeleteTopicsHandler(controller, authorizer, cache),
+        ApiKey.CREATE_PARTITIONS: CreatePartitionsHandler(controller, authorizer),
+        ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
+        ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(parts.producer_ids, authorizer),
+        ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer),
+        ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(parts.description, cache, node_id, authorizer),
+        ApiKey.ENVELOPE: EnvelopeHandler(parts.router, controller, authorizer, parts.serde, parts.audit),
+        ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, parts.cluster_id, authorizer, exposed),
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(cache, authorizer),
+    }
+    for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS):
+        handlers[key] = AlterConfigsHandler(key, controller, authorizer)
+    for key in (ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS):
+        handlers[key] = ControllerRequestHandler(key, controller, authorizer)
+    for key, apply in (
+        (ApiKey.LEADER_AND_ISR, parts.control.leader_and_isr),
+        (ApiKey.STOP_REPLICA, parts.control.stop_replica),
+        (ApiKey.UPDATE_METADATA, parts.control.update_metadata),
+    ):
+        handlers[key] = ControlRequestHandler(authorizer, parts.epochs, apply)
+    for key, call in (
+        (ApiKey.JOIN_GROUP, coordinator.join_group),
+        (ApiKey.HEARTBEAT, coordinator.heartbeat),
+        (ApiKey.LEAVE_GROUP, coordinator.leave_group),
+        (ApiKey.SYNC_GROUP, coordinator.sync_group),
+    ):
+        handlers[key] = GroupMembershipHandler(call, authorizer)
+    return handlers

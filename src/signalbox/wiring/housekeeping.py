@@ -1,0 +1,63 @@
+"""What a running node does on its own from time to time: retention, checkpoints, audit roll-ups, writing the trail."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from signalbox.broker.audit_rollups import ROLLUP_WINDOW_S
+from signalbox.protocol.error_table import KafkaError
+from signalbox.wiring.configuration import NodeConfig
+from signalbox.wiring.parts import NodeParts
+
+log = logging.getLogger(__name__)
+
+
+class Housekeeping:
+    """The node's own tasks; a chore that fails is logged and tried again at its next time."""
+
+    def __init__(self, parts: NodeParts, config: NodeConfig) -> None:
+        self._parts = parts
+        self._config = config
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin. Needs the broker epoch: the audit trail is written under it."""
+        parts, config = self._parts, self._config
+        logs = parts.logs
+        expiration_ms = config["producer.id.expiration.ms"]
+        for every_ms, chore in (
+            (config["log.retention.check.interval.ms"], logs.run_retention),
+            (config["log.flush.offset.checkpoint.interval.ms"], logs.checkpoint),
+            (config["log.flush.scheduler.interval.ms"], logs.flush_due),
+            (config["producer.id.expiration.check.interval.ms"], lambda: logs.expire_producers(expiration_ms)),
+            (int(ROLLUP_WINDOW_S * 1000), parts.rollups.flush),
+        ):
+            self._tasks.append(asyncio.get_running_loop().create_task(_repeat(every_ms / 1000, chore)))
+        if config["audit.enable"]:
+            self._tasks.append(
+                asyncio.get_running_loop().create_task(
+                    parts.audit.write(parts.epochs.broker_epoch, parts.audit_delivery)
+                )
+            )
+
+    async def stop(self, drain_s: float) -> None:
+        """End the chores; the audit trail gets `drain_s` seconds to be written to its end."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if drain_s and self._config["audit.enable"]:
+            self._parts.rollups.flush()
+            await self._parts.audit.drain(self._parts.audit_delivery, drain_s)
+        await self._parts.audit_delivery.close()
+
+
+async def _repeat(every_s: float, chore: Callable[[], object]) -> None:
+    # The event loop's clock cannot hold Kafka's "never" (2^63 ms): a day is never enough for a test of it.
+    while True:
+        await asyncio.sleep(min(every_s, 86_400.0))
+        try:
+            chore()
+        except (OSError, KafkaError):
+            log.exception("a chore failed; it is tried again at its next time")

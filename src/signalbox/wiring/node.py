@@ -1,0 +1,157 @@
+"""One node: every room's objects, put together, started in order and stopped in the opposite one.
+
+Start: the store and the cluster id; logs recovered; sockets bound; registered; sockets served; the race for the
+controllership joined; ready when the active controller has told this broker about itself. Stop, controlled: the
+controller moves leadership away first, then connections, fetchers, logs and the session end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from pathlib import Path
+from typing import Any
+
+from signalbox.common.clock import SystemClock
+from signalbox.metadata.cluster_id import read_or_create_cluster_id
+from signalbox.metadata.layout import create_roots
+from signalbox.metadata.registration import BrokerRegistration
+from signalbox.metadata.store.sqlite import SqliteMetadataStore
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
+from signalbox.wiring.configuration import NodeConfig
+from signalbox.wiring.housekeeping import Housekeeping
+from signalbox.wiring.parts import NodeParts, build_parts
+
+log = logging.getLogger(__name__)
+
+_READY_TIMEOUT_S = 30.0
+_AUDIT_DRAIN_S = 3.0
+_SHUTDOWN_REQUEST_MS = 10_000
+
+
+class Node:
+    """A broker that may become the controller."""
+
+    def __init__(self, config: NodeConfig) -> None:
+        self.config = config
+        self.clock = SystemClock()
+        self._store: SqliteMetadataStore | None = None
+        self._parts: NodeParts | None = None
+        self._housekeeping: Housekeeping | None = None
+        self._failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._metrics_port = -1
+
+    @property
+    def parts(self) -> NodeParts:
+        """The running node's parts; RuntimeError before `start`."""
+        if self._parts is None:
+            raise RuntimeError("the node has not started")
+        return self._parts
+
+    async def start(self) -> None:
+        """Returns when the broker is a live member of its cluster and serves."""
+        store = self._store = await self._open_store()
+        cluster_id = await read_or_create_cluster_id(store)
+        parts = self._parts = await build_parts(self.config, store, cluster_id, self.clock, self._fail)
+        await parts.server.start_listening()
+        await parts.keeper.register(self._registration(parts))
+        parts.lookup.start()
+        parts.channel.start()
+        parts.shutdown_lookup.start()
+        await parts.server.enable()
+        parts.replicas.start()
+        await parts.controller.start()
+        if parts.metrics_page is not None:
+            self._metrics_port = await parts.metrics_page.start()
+        self._housekeeping = Housekeeping(parts, self.config)
+        self._housekeeping.start()
+        node_id = self.config.node_id
+        if not await parts.cache.wait_until(lambda image: image.is_alive(node_id), _READY_TIMEOUT_S):
+            raise RuntimeError(f"no controller told broker {node_id} that it is alive within {_READY_TIMEOUT_S:.0f} s")
+        # What start-up made lives as long as the process: no full collection needs to look at it again.
+        gc.collect()
+        gc.freeze()
+        log.info("broker %d of cluster %s is ready", node_id, cluster_id)
+
+    async def failed(self) -> str:
+        """Waits for something that the node cannot live with; the reason."""
+        return await self._failure
+
+    def describe(self) -> dict[str, Any]:
+        """What whoever started the node wants to know: ids and the real addresses."""
+        return {
+            "node_id": self.config.node_id,
+            "cluster_id": self.parts.cluster_id,
+            "broker_epoch": self.parts.epochs.broker_epoch,
+            "listeners": {
+                row.name: f"{row.advertised.host}:{row.advertised.port}"
+                for row in self.parts.server.table
+                if row.advertised is not None
+            },
+            "metrics": f"http://{self.config['metrics.http.host']}:{self._metrics_port}/metrics"
+            if self._metrics_port > 0
+            else "",
+        }
+
+    async def stop(self, controlled: bool = True) -> None:
+        """Everything in the opposite order of the start; safe after a start that failed half-way."""
+        parts = self._parts
+        if parts is not None:
+            if controlled and self.config["controlled.shutdown.enable"] and self._housekeeping is not None:
+                await self._hand_over(parts)
+            if self._housekeeping is not None:
+                await self._housekeeping.stop(_AUDIT_DRAIN_S if controlled else 0.0)
+            await parts.stop()
+        if self._store is not None:
+            await self._store.close()
+        if parts is not None and not parts.data_loop.closed:
+            parts.data_loop.close()
+
+    async def _open_store(self) -> SqliteMetadataStore:
+        path = Path(str(self.config["metadata.store"]).removeprefix("sqlite:"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        store = SqliteMetadataStore(path, self.config["broker.session.timeout.ms"], self.clock)
+        await store.open_session()
+        await create_roots(store)
+        return store
+
+    def _registration(self, parts: NodeParts) -> BrokerRegistration:
+        table = parts.server.table
+        privileged = table.privileged_listener_name
+        return BrokerRegistration(
+            broker_id=self.config.node_id,
+            endpoints=table.advertised_endpoints(),
+            rack=self.config["broker.rack"],
+            timestamp_ms=self.clock.now_ms(),
+            control_plane_listener=table.control_plane_listener_name,
+            privileged_listener=None if privileged == table.inter_broker_listener_name else privileged,
+        )
+
+    async def _hand_over(self, parts: NodeParts) -> None:
+        """Ask the controller to move leadership away; give up after the configured tries (KIP-291, C3)."""
+        request = ControlledShutdownRequest(broker_id=self.config.node_id, broker_epoch=parts.epochs.broker_epoch)
+        for attempt in range(self.config["controlled.shutdown.max.retries"] + 1):
+            try:
+                answer = await parts.shutdown_channel.request(request, _SHUTDOWN_REQUEST_MS)
+            except KafkaError as error:
+                log.warning("controlled shutdown was not answered: %s", error)
+            else:
+                if answer.error_code == Error.NONE and not answer.remaining_partitions:
+                    log.info("leadership has moved away")
+                    return
+                log.warning(
+                    "controlled shutdown: %s, %d partitions remain",
+                    Error.of(answer.error_code).name,
+                    len(answer.remaining_partitions),
+                )
+                if len(parts.cache.image.brokers) <= 1:
+                    break  # nobody is left to take over
+            if attempt < self.config["controlled.shutdown.max.retries"]:
+                await asyncio.sleep(self.config["controlled.shutdown.retry.backoff.ms"] / 1000)
+        log.warning("proceeding to an unclean shutdown: some partitions are still led here")
+
+    def _fail(self, reason: str) -> None:
+        if not self._failure.done():
+            self._failure.set_result(reason)

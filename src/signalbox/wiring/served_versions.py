@@ -1,0 +1,19 @@
+"""Which API versions the network lets in: the route table's, for every listener (`network/ports.ApiGate`). What a
+forced control plane keeps of them is the network's business."""
+
+from __future__ import annotations
+
+from signalbox.broker.routes import ROUTES
+from signalbox.network.listener_table import ListenerRow
+from signalbox.network.ports import ServedVersions
+from signalbox.protocol.api_table import API_TABLE
+
+
+class RouteGate:
+    def __init__(self) -> None:
+        self._versions = {
+            int(row.api_key): (API_TABLE[row.api_key].min_version, API_TABLE[row.api_key].max_version) for row in ROUTES
+        }
+
+    def versions(self, listener: ListenerRow) -> ServedVersions:
+        return self._versions

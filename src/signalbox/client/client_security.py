@@ -1,17 +1,63 @@
-"""From a client's properties to the security of its connections: TLS contexts, SASL clients."""
+"""From a client's properties to the security of its connections: TLS contexts and SASL logins."""
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
+from typing import Any
 
-from signalbox.client.connection_settings import PLAINTEXT, ConnectionSecurity
+from signalbox.client.connection_settings import ConnectionSecurity, SaslLogin
 from signalbox.common.config_table import ConfigFault, Value
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.security.jaas import JaasError, parse_jaas_config
+from signalbox.security.sasl.plain import PLAIN, PlainClientExchange
+from signalbox.security.sasl.scram import ScramClientExchange
+from signalbox.security.tls import TlsConfigError, client_context, tls_settings
+
+
+def sasl_login(mechanism: str, username: str, password: str) -> SaslLogin:
+    """Name and password by PLAIN or one of the SCRAM mechanisms."""
+    if mechanism == PLAIN:
+        return SaslLogin(mechanism, lambda: PlainClientExchange(username, password))
+    return SaslLogin(mechanism, lambda: ScramClientExchange(mechanism, username, password))
 
 
 def security_of(values: Mapping[str, Value]) -> tuple[ConnectionSecurity, list[ConfigFault]]:
-    """The security that typed client properties ask for, and what is wrong with them."""
+    """The security that typed client properties (`config_rows.py`) ask for, and what is wrong with them."""
     protocol = SecurityProtocol[str(values["security.protocol"])]
-    if protocol is SecurityProtocol.PLAINTEXT:
-        return PLAINTEXT, []
-    return ConnectionSecurity(), []
+    faults: list[ConfigFault] = []
+    context = _context(values, faults) if protocol.uses_tls else None
+    login = _login(values, faults) if protocol.uses_sasl else None
+    return ConnectionSecurity(context, sasl=login), faults
+
+
+def _context(values: Mapping[str, Value], faults: list[ConfigFault]) -> ssl.SSLContext | None:
+    def text(key: str) -> str:
+        return str(values.get(key) or "")
+
+    def names(key: str) -> list[str]:
+        found: Any = values.get(key)
+        return list(found or ())
+
+    try:
+        return client_context(tls_settings(text, names))
+    except TlsConfigError as error:
+        faults.append(ConfigFault(error.key, "", error.problem, "PEM files and PKCS12 stores are read"))
+        return None
+
+
+def _login(values: Mapping[str, Value], faults: list[ConfigFault]) -> SaslLogin | None:
+    key, mechanism = "sasl.jaas.config", str(values["sasl.mechanism"])
+    remedy = 'Expected `<login module class> required username="…" password="…";`'
+    try:
+        module = parse_jaas_config(str(values[key] or ""))
+    except JaasError as error:
+        faults.append(ConfigFault(key, "", str(error), remedy))
+        return None
+    if mechanism not in module.mechanisms:
+        faults.append(ConfigFault(key, module.name, f"is not the login module of {mechanism}", remedy))
+        return None
+    if not module.options.get("username") or "password" not in module.options:
+        faults.append(ConfigFault(key, module.name, "lacks username or password", remedy))
+        return None
+    return sasl_login(mechanism, module.options["username"], module.options["password"])

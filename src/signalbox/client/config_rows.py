@@ -9,7 +9,13 @@ from signalbox.client.cluster_id_policy import ClusterIdPolicy
 from signalbox.client.node import parse_bootstrap_servers
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Value, at_least, one_of
 
-_B, _S, _I, _P = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT, ConfigType.PASSWORD
+_B, _S, _I, _P, _L = (
+    ConfigType.BOOLEAN,
+    ConfigType.STRING,
+    ConfigType.INT,
+    ConfigType.PASSWORD,
+    ConfigType.LIST,
+)
 
 
 def _servers(value: Value) -> str | None:
@@ -55,8 +61,18 @@ CLIENT_CONFIG = ConfigTable(
          "How connections are secured."),
         ("sasl.mechanism", _S, "PLAIN", one_of("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), "The SASL mechanism."),
         ("sasl.jaas.config", _P, None, None, "The login module line with username and password."),
-        ("ssl.truststore.location", _S, None, None, "PEM file of the authorities to trust; none = the system's."),
-        ("ssl.keystore.location", _S, None, None, "PEM file of our certificate and key, for mutual TLS."),
+        ("ssl.truststore.location", _S, None, None, "The authorities to trust; none = the system's."),
+        ("ssl.truststore.type", _S, "PEM", one_of("PEM", "PKCS12"), "What the truststore is."),
+        ("ssl.truststore.password", _P, None, None, "Opens a PKCS12 truststore."),
+        ("ssl.truststore.certificates", _P, None, None, "The authorities themselves, in PEM."),
+        ("ssl.keystore.location", _S, None, None, "Our certificate and key, for mutual TLS."),
+        ("ssl.keystore.type", _S, "PEM", one_of("PEM", "PKCS12"), "What the keystore is."),
+        ("ssl.keystore.password", _P, None, None, "Opens a PKCS12 keystore."),
+        ("ssl.keystore.key", _P, None, None, "Our private key itself, in PEM."),
+        ("ssl.keystore.certificate.chain", _P, None, None, "Our certificates themselves, in PEM."),
+        ("ssl.key.password", _P, None, None, "Opens an encrypted private key."),
+        ("ssl.enabled.protocols", _L, ["TLSv1.2", "TLSv1.3"], one_of("TLSv1.2", "TLSv1.3"), "TLS versions to offer."),
+        ("ssl.cipher.suites", _L, [], None, "Cipher suites to offer; none = OpenSSL's choice."),
         ("ssl.endpoint.identification.algorithm", _S, "https", None, "Empty: the broker's host name is not checked."),
     )
 )  # fmt: skip

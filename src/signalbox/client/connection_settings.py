@@ -5,23 +5,17 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES
+from signalbox.security.sasl.mechanism import SaslClientExchange
 
 
-class SaslClient(Protocol):
-    """One authentication attempt as a state machine: security's client mechanisms have this shape."""
+@dataclass(frozen=True, slots=True)
+class SaslLogin:
+    """How to authenticate: the mechanism, and a fresh exchange for every connection."""
 
     mechanism: str
-
-    def first_message(self) -> bytes:
-        """What opens the exchange."""
-        ...
-
-    def next_message(self, challenge: bytes) -> bytes | None:
-        """The answer to the server's `challenge`; None when the exchange is complete. ValueError if it is wrong."""
-        ...
+    begin: Callable[[], SaslClientExchange]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +24,7 @@ class ConnectionSecurity:
 
     ssl_context: ssl.SSLContext | None = None
     server_name: str | None = None
-    new_sasl_client: Callable[[], SaslClient] | None = None
+    sasl: SaslLogin | None = None
 
 
 PLAINTEXT = ConnectionSecurity()

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from signalbox.client.api_ranges import ApiRanges
-from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.connection_settings import ConnectionSettings, SaslLogin
 from signalbox.client.failures import AuthenticationRefused, Misrouted, PeerBroke
 from signalbox.client.node import Address, Identity
 from signalbox.client.wire_frames import decode_response, encode_request, peek_error_code
@@ -27,9 +27,9 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from signalbox.security.sasl.mechanism import SaslError
 
 _IDENTITY_FROM_VERSION = 5
-_SASL_AUTHENTICATE_MAX_VERSION = 2
 
 Exchange = Generator[bytes, bytes | memoryview, "HandshakeResult"]
 
@@ -77,8 +77,8 @@ def handshake(address: Address, settings: ConnectionSettings, identity: Identity
     """Drive it with `next` and `send(response payload)`; StopIteration carries the HandshakeResult."""
     dialogue = _Dialogue(address, settings, identity)
     ranges, verified = yield from _api_versions(dialogue, API_TABLE[ApiKey.API_VERSIONS].max_version)
-    if settings.security.new_sasl_client is not None:
-        yield from _authenticate(dialogue, ranges)
+    if settings.security.sasl is not None:
+        yield from _authenticate(dialogue, settings.security.sasl, ranges)
         highest = ranges.version_for(ApiKey.API_VERSIONS)
         ranges, verified = yield from _api_versions(dialogue, highest)
     return HandshakeResult(ranges, verified, dialogue.correlation_id)
@@ -130,27 +130,27 @@ def _lower_version(dialogue: _Dialogue, payload: bytes | memoryview, refused: in
     return version
 
 
-def _authenticate(dialogue: _Dialogue, ranges: ApiRanges) -> Generator[bytes, bytes | memoryview, None]:
+def _authenticate(
+    dialogue: _Dialogue, login: SaslLogin, ranges: ApiRanges
+) -> Generator[bytes, bytes | memoryview, None]:
     """SaslHandshake, then the mechanism's messages, each in a SaslAuthenticate (KIP-152)."""
-    assert dialogue.settings.security.new_sasl_client is not None
-    client = dialogue.settings.security.new_sasl_client()
 
     def refused(problem: str) -> AuthenticationRefused:
         return AuthenticationRefused(dialogue.address, problem)
 
-    payload = yield from dialogue.ask("sasl", SaslHandshakeRequest(mechanism=client.mechanism), 1)
+    payload = yield from dialogue.ask("sasl", SaslHandshakeRequest(mechanism=login.mechanism), 1)
     offer = dialogue.decode("sasl", SaslHandshakeResponse, payload, 1)
     if offer.error_code != Error.NONE:
-        raise refused(f"mechanism {client.mechanism} is not among the broker's: {', '.join(offer.mechanisms)}")
-    version = ranges.version_for(ApiKey.SASL_AUTHENTICATE, _SASL_AUTHENTICATE_MAX_VERSION)
-    message: bytes | None = client.first_message()
+        raise refused(f"mechanism {login.mechanism} is not among the broker's: {', '.join(offer.mechanisms)}")
+    version = ranges.version_for(ApiKey.SASL_AUTHENTICATE)
+    exchange = login.begin()
+    message: bytes | None = exchange.first()
     while message is not None:
-        request = SaslAuthenticateRequest(auth_bytes=message)
-        payload = yield from dialogue.ask("sasl", request, version)
+        payload = yield from dialogue.ask("sasl", SaslAuthenticateRequest(auth_bytes=message), version)
         answer = dialogue.decode("sasl", SaslAuthenticateResponse, payload, version)
         if answer.error_code != Error.NONE:
             raise refused(answer.error_message or f"error {answer.error_code}")
         try:
-            message = client.next_message(bytes(answer.auth_bytes))
-        except ValueError as error:
-            raise refused(f"the broker could not prove that it knows the password: {error}") from error
+            message = exchange.respond(bytes(answer.auth_bytes))
+        except SaslError as error:
+            raise refused(f"the broker is not trusted: {error}") from error

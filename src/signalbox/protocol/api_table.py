@@ -203,21 +203,17 @@ class ApiKey(IntEnum):
 
 _CONTROLLED_SHUTDOWN = 7
 _API_VERSIONS = 18
+_NEVER = 1 << 16
+_FLEXIBLE_FROM = {row.key: _NEVER if row.flexible_from is None else row.flexible_from for row in API_TABLE.values()}
 
 
 def request_header_version(api_key: int, api_version: int) -> int:
     """0, 1 or 2; an unknown API is read as 1."""
-    row = API_TABLE.get(api_key)
-    if row is None:
-        return 1
-    if api_key == _CONTROLLED_SHUTDOWN and api_version == 0:
-        return 0
-    return 2 if row.is_flexible(api_version) else 1
+    if api_version >= _FLEXIBLE_FROM.get(api_key, _NEVER):
+        return 2
+    return 0 if api_version == 0 and api_key == _CONTROLLED_SHUTDOWN else 1
 
 
 def response_header_version(api_key: int, api_version: int) -> int:
     """0 or 1; ApiVersions is always answered with 0, whatever its version."""
-    row = API_TABLE.get(api_key)
-    if row is None or api_key == _API_VERSIONS:
-        return 0
-    return 1 if row.is_flexible(api_version) else 0
+    return 1 if api_version >= _FLEXIBLE_FROM.get(api_key, _NEVER) and api_key != _API_VERSIONS else 0

@@ -36,6 +36,7 @@ _LEADER_EPOCH = Struct(">i")
 _CRC = Struct(">I")
 _ATTRIBUTES = Struct(">h")
 _MAX_TIMESTAMP = Struct(">q")
+_new_tuple = tuple.__new__
 
 # The bare fields, in the order of `BatchHeader`, for those who cannot afford a tuple with names (append, replay).
 unpack_header = _HEADER.unpack_from
@@ -104,22 +105,24 @@ def read_batch_header(buffer: bytes | bytearray | memoryview, position: int = 0)
     """The header at `position`. Raises KafkaError: CORRUPT_MESSAGE when it is cut short or lies about its
     length, UNSUPPORTED_FOR_MESSAGE_FORMAT for formats 0 and 1.
     """
-    left = len(buffer) - position
-    if left < LOG_OVERHEAD + 5:
-        raise KafkaError(Error.CORRUPT_MESSAGE, f"{left} bytes left at {position}: no room for a batch header")
-    magic = buffer[position + 16]
-    if magic in (0, 1):
-        raise KafkaError(
-            Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"message format {magic} is not supported: format 2 is needed"
-        )
-    if magic != MAGIC:
-        raise KafkaError(Error.CORRUPT_MESSAGE, f"magic {magic} at {position}: format 2 is needed")
-    if left < HEADER_SIZE:
-        raise KafkaError(Error.CORRUPT_MESSAGE, f"{left} bytes left at {position}: a batch header has {HEADER_SIZE}")
-    header = BatchHeader._make((*_HEADER.unpack_from(buffer, position), position))
+    if len(buffer) - position < HEADER_SIZE or buffer[position + 16] != MAGIC:
+        raise _no_header(buffer, position)
+    header: BatchHeader = _new_tuple(BatchHeader, (*_HEADER.unpack_from(buffer, position), position))
     if header.batch_length < HEADER_SIZE - LOG_OVERHEAD:
         raise KafkaError(Error.CORRUPT_MESSAGE, f"batch length {header.batch_length} is less than its header")
     return header
+
+
+def _no_header(buffer: bytes | bytearray | memoryview, position: int) -> KafkaError:
+    left = len(buffer) - position
+    magic = buffer[position + 16] if left > 16 else MAGIC
+    if magic in (0, 1):
+        return KafkaError(
+            Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"message format {magic} is not supported: format 2 is needed"
+        )
+    if magic != MAGIC:
+        return KafkaError(Error.CORRUPT_MESSAGE, f"magic {magic} at {position}: format 2 is needed")
+    return KafkaError(Error.CORRUPT_MESSAGE, f"{left} bytes left at {position}: a batch header has {HEADER_SIZE}")
 
 
 def iter_batch_headers(
@@ -149,8 +152,7 @@ def _is_whole(buffer: bytes | bytearray | memoryview, position: int, end: int) -
 def check_crc(buffer: bytes | bytearray | memoryview, header: BatchHeader) -> bool:
     """Whether the batch that `header` was read from still has its checksum."""
     start = header.position
-    view = buffer if isinstance(buffer, memoryview) else memoryview(buffer)
-    return crc32c(view[start + 21 : start + header.size_bytes]) == header.crc
+    return crc32c(memoryview(buffer)[start + 21 : start + LOG_OVERHEAD + header.batch_length]) == header.crc
 
 
 def patch_base_offset_and_epoch(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Hashable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -19,10 +19,11 @@ from signalbox.common.clock import Clock
 from signalbox.coordinator.answer import Answer
 from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
+from signalbox.coordinator.deadlines import Deadlines
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.ports import CoordinatorLog, MakeShard, RecordSerde, Shard
 from signalbox.coordinator.seat import Phase, Seat, SeatTimer
-from signalbox.coordinator.timer_queue import TimerQueue
+from signalbox.coordinator.slices import run_in_slices
 from signalbox.coordinator.write_queue import Batch, WriteQueue
 from signalbox.protocol.error_table import Error, KafkaError
 
@@ -31,9 +32,6 @@ logger = logging.getLogger(__name__)
 S = TypeVar("S", bound=Shard)
 R = TypeVar("R")
 T = TypeVar("T")
-
-# How long background work (loading, unloading, expiry) may hold the loop at a time.
-SLICE_SECONDS = 0.000_150
 
 
 def new_member_suffix() -> str:
@@ -79,8 +77,7 @@ class CoordinatorRuntime(Generic[S]):
         self._settings = settings
         self._builder = BatchBuilder(serde, clock, settings)
         self._seats: dict[int, Seat[S]] = {}
-        self._timers: TimerQueue[Callable[[], None]] = TimerQueue()
-        self._alarm: asyncio.TimerHandle | None = None
+        self._deadlines = Deadlines(clock, asyncio.get_running_loop)
         self._tasks: set[asyncio.Future[None]] = set()
 
     # --- leadership
@@ -101,7 +98,9 @@ class CoordinatorRuntime(Generic[S]):
             loaded.complete(None)
 
         logger.info("coordinator partition %d: loading at leader epoch %d", partition, leader_epoch)
-        self._in_slices(seat.load(self._log, self._serde, self._settings.load_buffer_bytes), finish)
+        run_in_slices(
+            asyncio.get_running_loop, seat.load(self._log, self._serde, self._settings.load_buffer_bytes), finish
+        )
         return loaded
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
@@ -115,8 +114,7 @@ class CoordinatorRuntime(Generic[S]):
         """Resign everything and wait until everybody has been sent away."""
         closed = [self._close(seat) for seat in self._seats.values()]
         self._seats.clear()
-        if self._alarm is not None:
-            self._alarm.cancel()
+        self._deadlines.stop()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -124,7 +122,7 @@ class CoordinatorRuntime(Generic[S]):
             await _wait(unloaded)
 
     def _take_seat(self, partition: int, leader_epoch: int) -> Seat[S]:
-        timer = SeatTimer(self)
+        timer = SeatTimer(self._deadlines)
         shard = self._make_shard(partition, timer)
         watch = _Watch(self, partition)
         writes = WriteQueue(self._log, (partition, leader_epoch), self._builder, shard.replay, watch)
@@ -138,7 +136,7 @@ class CoordinatorRuntime(Generic[S]):
         unloaded: Answer[None] = Answer()
         seat.phase = Phase.CLOSED
         seat.writes.close()
-        self._in_slices(seat.shard.unload(), lambda: unloaded.complete(None))
+        run_in_slices(asyncio.get_running_loop, seat.shard.unload(), lambda: unloaded.complete(None))
         return unloaded
 
     # --- decisions
@@ -177,6 +175,10 @@ class CoordinatorRuntime(Generic[S]):
         seat.writes.after_writes().when_done(settle)
         return read
 
+    def fire_due(self) -> None:
+        """Run what is due by the clock: for a clock set by hand."""
+        self._deadlines.fire_due()
+
     def partitions(self) -> list[int]:
         """The partitions this broker coordinates, loading ones included."""
         return list(self._seats)
@@ -188,31 +190,17 @@ class CoordinatorRuntime(Generic[S]):
         """Run background work on every active shard, in slices; its decisions are written, nobody waits for them."""
         for seat in self._seats.values():
             if seat.phase is Phase.ACTIVE:
-                self._in_slices(seat.sweep(work(seat.shard)))
+                run_in_slices(asyncio.get_running_loop, seat.sweep(work(seat.shard)))
 
     def _schedule_chores(self, seat: Seat[S]) -> None:
         def chores() -> None:
             if seat.phase is Phase.ACTIVE:
-                self._in_slices(seat.sweep(seat.shard.chores()))
+                run_in_slices(asyncio.get_running_loop, seat.sweep(seat.shard.chores()))
                 self._schedule_chores(seat)
 
-        self.call_in(self._settings.chore_interval_ms, (seat, "chores"), chores)
+        self._deadlines.call_in(self._settings.chore_interval_ms, (seat, "chores"), chores)
 
     # --- the loop
-
-    def _in_slices(self, steps: Iterator[None], finished: Callable[[], None] = lambda: None) -> None:
-        """Run `steps` to the end, some of them per turn of the loop."""
-        loop = asyncio.get_running_loop()
-
-        def turn() -> None:
-            until = loop.time() + SLICE_SECONDS
-            for _ in steps:
-                if loop.time() >= until:
-                    loop.call_soon(turn)
-                    return
-            finished()
-
-        loop.call_soon(turn)
 
     def flush_soon(self, writes: WriteQueue) -> None:
         """At the end of this turn of the loop, or after the configured pause."""
@@ -227,58 +215,14 @@ class CoordinatorRuntime(Generic[S]):
 
         def settle(future: asyncio.Future[None]) -> None:
             self._tasks.discard(future)
-            self.cancel_call(batch)
+            self._deadlines.cancel_call(batch)
             if not future.cancelled():
                 writes.settle(batch, _outcome(future, partition))
 
         future = asyncio.ensure_future(committed)
         self._tasks.add(future)
         future.add_done_callback(settle)
-        self.call_in(self._settings.commit_timeout_ms, batch, lambda: writes.give_up_waiting(batch))
-
-    # --- deadlines
-
-    def call_in(self, delay_ms: float, key: Hashable, action: Callable[[], None]) -> None:
-        """Call `action` in `delay_ms`, once; scheduling `key` again moves it."""
-        self._timers.schedule(key, self._now_ms() + delay_ms, action)
-        self._set_alarm()
-
-    def cancel_call(self, key: Hashable) -> None:
-        self._timers.cancel(key)
-
-    def fire_due(self) -> None:
-        """Run all that is due by the clock now, instead of when the loop gets to it: for a clock set by hand."""
-        for action in self._timers.take_due(self._now_ms()):
-            _run_deadline(action)
-        self._set_alarm()
-
-    def _now_ms(self) -> float:
-        return self._clock.monotonic() * 1000
-
-    def _set_alarm(self) -> None:
-        """One loop timer for the earliest deadline. A later deadline leaves an earlier alarm alone: it finds nothing
-        due and sets itself anew."""
-        look_ms = self._timers.next_look_ms()
-        if look_ms is None:
-            return
-        loop = asyncio.get_running_loop()
-        at = loop.time() + max(look_ms - self._now_ms(), 0) / 1000
-        if self._alarm is not None:
-            if self._alarm.when() <= at:
-                return
-            self._alarm.cancel()
-        self._alarm = loop.call_at(at, self._ring)
-
-    def _ring(self) -> None:
-        """Run what is due, for a slice of the loop at most; what is left sets the next alarm at once."""
-        self._alarm = None
-        loop = asyncio.get_running_loop()
-        until = loop.time() + SLICE_SECONDS
-        for action in self._timers.take_due(self._now_ms()):
-            _run_deadline(action)
-            if loop.time() >= until:
-                break
-        self._set_alarm()
+        self._deadlines.call_in(self._settings.commit_timeout_ms, batch, lambda: writes.give_up_waiting(batch))
 
 
 class _Watch:
@@ -295,13 +239,6 @@ class _Watch:
 
     def appended(self, batch: Batch, committed: Awaitable[None]) -> None:
         self._watch_commit(self.writes, batch, committed)
-
-
-def _run_deadline(action: Callable[[], None]) -> None:
-    try:
-        action()
-    except Exception:
-        logger.exception("a deadline of a coordinator failed")
 
 
 def _outcome(future: asyncio.Future[None], partition: int) -> Error:

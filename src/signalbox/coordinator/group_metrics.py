@@ -1,0 +1,26 @@
+"""Group metrics under Kafka's names (`kafka.coordinator.group:type=GroupMetadataManager`), counted when scraped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from signalbox.common.metrics import MetricName, Metrics
+from signalbox.coordinator.group.group_shard import GroupShard
+from signalbox.coordinator.group.states import GroupState
+
+GROUP, TYPE = "kafka.coordinator.group", "GroupMetadataManager"
+
+
+def register_group_metrics(metrics: Metrics, active_shards: Callable[[], list[GroupShard]]) -> None:
+    """Gauges over the partitions this broker coordinates."""
+
+    def count_in(state: GroupState) -> Callable[[], float]:
+        return lambda: sum(shard.groups.count_by_state()[state] for shard in active_shards())
+
+    def gauge(name: str, read: Callable[[], float]) -> None:
+        metrics.gauge(MetricName(GROUP, TYPE, name), read)
+
+    gauge("NumGroups", lambda: sum(len(shard.groups) for shard in active_shards()))
+    gauge("NumOffsets", lambda: sum(shard.offsets.count for shard in active_shards()))
+    for state in GroupState:
+        gauge(f"NumGroups{state.value}", count_in(state))

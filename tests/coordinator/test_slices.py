@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from signalbox.coordinator.loop_port import Alarm
+from signalbox.coordinator.slices import SLICE_SECONDS, run_in_slices
+
+
+class HandLoop:
+    """A loop that turns when told; `seconds` is its clock."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.ready: list[Callable[[], Any]] = []
+        self.alarms: list[HandAlarm] = []
+
+    def time(self) -> float:
+        return self.seconds
+
+    def call_soon(self, callback: Callable[[], Any]) -> None:
+        self.ready.append(callback)
+
+    def call_at(self, when: float, callback: Callable[[], Any]) -> Alarm:
+        self.alarms.append(HandAlarm(when, callback))
+        return self.alarms[-1]
+
+    def turn(self) -> None:
+        ready, self.ready = self.ready, []
+        for callback in ready:
+            callback()
+
+
+class HandAlarm:
+    def __init__(self, when: float, callback: Callable[[], Any]) -> None:
+        self._when = when
+        self.callback = callback
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+    def when(self) -> float:
+        return self._when
+
+
+def test_work_is_done_in_slices_and_finished_once() -> None:
+    loop, done, finished = HandLoop(), [], []
+
+    def steps() -> Iterator[None]:
+        for number in range(10):
+            done.append(number)
+            loop.seconds += SLICE_SECONDS / 2.5
+            yield
+
+    run_in_slices(lambda: loop, steps(), lambda: finished.append(True))
+    assert done == []
+    lengths = []
+    while loop.ready:
+        before = len(done)
+        loop.turn()
+        lengths.append(len(done) - before)
+    assert lengths == [3, 3, 3, 1]
+    assert finished == [True]
+
+
+def test_nothing_to_do_is_finished_in_the_next_turn() -> None:
+    loop, finished = HandLoop(), []
+    run_in_slices(lambda: loop, iter(()), lambda: finished.append(True))
+    loop.turn()
+    assert (finished, loop.ready) == ([True], [])

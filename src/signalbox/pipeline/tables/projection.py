@@ -41,11 +41,14 @@ def _text() -> Column:
     return F.col("value").cast("string")
 
 
+def _trimmed() -> Column:
+    return F.btrim(_text(), F.lit(" \t\r\n"))
+
+
 def _fits(shape: RecordShape) -> Column:
     """Whether a parsed record is good; never null."""
     assert shape.fields is not None
-    text = F.trim(_text())
-    whole = F.is_valid_utf8(_text()) & text.startswith("{") & text.endswith("}")
+    whole = F.is_valid_utf8(_text()) & _trimmed().startswith("{") & _trimmed().endswith("}")
     fits = whole & F.col(f"_parsed.{CORRUPT}").isNull()
     for field in shape.fields.fields:
         if not field.nullable:
@@ -83,8 +86,8 @@ def _reason(shape: RecordShape) -> Column:
     reason = F.when(F.col("value").isNull(), "no_value")
     reason = reason.when(~F.is_valid_utf8(text), "not_utf8")
     reason = reason.when(F.try_parse_json(text).isNull(), "not_json")
-    reason = reason.when(~F.trim(text).startswith("{"), "not_an_object")
-    reason = reason.when(~F.trim(text).endswith("}"), "trailing_text")
+    reason = reason.when(~_trimmed().startswith("{"), "not_an_object")
+    reason = reason.when(~_trimmed().endswith("}"), "trailing_text")
     for field in shape.fields.fields:
         value = F.col("_parsed").getField(field.name)
         there = F.get_json_object(text, f"$['{field.name}']").isNotNull()

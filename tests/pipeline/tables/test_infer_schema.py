@@ -1,0 +1,42 @@
+"""A schema from values."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from signalbox.pipeline.tables.infer_schema import infer_ddl
+
+
+def ddl(*values: Any) -> str | None:
+    return infer_ddl([json.dumps(value).encode() for value in values])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([{"a": 1}, {"a": 2}], "`a` BIGINT"),
+        ([{"a": 1}, {"a": 2.5}], "`a` DOUBLE"),
+        ([{"a": 1}, {"a": "x"}], "`a` STRING"),
+        ([{"a": True}, {"a": 1}], "`a` STRING"),
+        ([{"a": None}], "`a` STRING"),
+        ([{"a": None}, {"a": False}], "`a` BOOLEAN"),
+        ([{"a": 2**64}], "`a` STRING"),
+        ([{"a": [1, 2.5]}, {"a": []}], "`a` ARRAY<DOUBLE>"),
+        ([{"a": {"b": 1}}, {"a": {"c": "x"}}], "`a` STRUCT<`b`: BIGINT, `c`: STRING>"),
+        ([{"a": {"b": 1}}, {"a": 3}], "`a` STRING"),
+        ([{"a": {}}], "`a` STRING"),
+        ([{"a": {"bad name": 1}}], "`a` STRING"),
+        ([{"a": 1, "A": 2, "b c": 3, "d": 4}], "`a` BIGINT, `d` BIGINT"),
+        ([{"b": 1}, {"a": 1}], "`b` BIGINT, `a` BIGINT"),
+    ],
+)
+def test_types_are_the_narrowest_that_hold_the_sample(values: list[Any], expected: str) -> None:
+    assert ddl(*values) == expected
+
+
+def test_what_is_no_object_is_passed_over() -> None:
+    assert infer_ddl([None, b"\xff", b"{", b"[1]", b"3", b'{"a": 1}']) == "`a` BIGINT"
+    assert infer_ddl([None, b"[1]"]) is None

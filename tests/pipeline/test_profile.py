@@ -1,0 +1,65 @@
+"""Which profile runs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from signalbox.pipeline.jars import JarError
+from signalbox.pipeline.profile import Commit, Profile, choose_commit, choose_profile
+
+
+def quiet(_: str) -> None:
+    """Nobody reads along."""
+
+
+def without_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine whose only `mvn` fails, as one without a way to a registry."""
+    mvn = tmp_path / "bin" / "mvn"
+    mvn.parent.mkdir()
+    mvn.write_text("#!/bin/sh\necho '[ERROR] no way to the registry'\nexit 1\n")
+    mvn.chmod(0o755)
+    monkeypatch.setenv("PATH", str(mvn.parent))
+    return tmp_path / "jars"
+
+
+def test_auto_falls_back_to_pypi_and_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    jars = without_network(monkeypatch, tmp_path)
+    choice = choose_profile("auto", jars_directory=jars, say=quiet)
+    assert choice.profile == Profile.PYPI
+    assert "no way to the registry" in choice.reason
+
+
+def test_jars_that_were_asked_for_and_cannot_be_had_are_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    jars = without_network(monkeypatch, tmp_path)
+    with pytest.raises(JarError, match="no way to the registry"):
+        choose_profile("jars", jars_directory=jars, say=quiet)
+    with pytest.raises(JarError):
+        choose_profile("auto", jars_directory=jars, begun_with=Profile.JARS, say=quiet)
+
+
+def test_a_table_goes_on_as_it_was_begun() -> None:
+    assert choose_profile("auto", begun_with=Profile.PYPI, say=quiet).profile == Profile.PYPI
+    with pytest.raises(ValueError, match="begun with profile pypi"):
+        choose_profile("jars", begun_with=Profile.PYPI, say=quiet)
+
+
+def test_committer_follows_the_profile() -> None:
+    assert choose_commit("auto", Profile.JARS) == Commit.SPARK
+    assert choose_commit("rs", Profile.JARS) == Commit.RS
+    assert choose_commit("auto", Profile.PYPI) == Commit.RS
+    with pytest.raises(ValueError, match="needs Delta's jar"):
+        choose_commit("spark", Profile.PYPI)
+    with pytest.raises(ValueError, match="none of auto, spark, rs"):
+        choose_commit("iceberg", Profile.JARS)
+
+
+def test_maven_is_not_asked_when_the_jars_are_here() -> None:
+    assert shutil.which("mvn"), "these tests need Maven, as the project's CI has it"
+    choice = choose_profile("jars", say=quiet)
+    again = choose_profile("auto", say=quiet)
+    assert (again.jars, again.reason) == (choice.jars, "the pinned jars are here")

@@ -1,0 +1,46 @@
+"""What a person who waits reads."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.pipeline.events import PipelineEvent, Step
+from signalbox.pipeline.progress import ProgressLines, duration_text
+
+
+def event(step: Step, **facts: object) -> PipelineEvent:
+    return PipelineEvent(step=step, pipeline="flights", **{"batch_id": 3, **facts})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.25, "0.2 s"), (12.4, "12 s"), (185, "3 min 05 s"), (7860, "2 h 11 min")]
+)
+def test_durations_are_said_as_people_say_them(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text
+
+
+def test_a_batch_is_a_line_with_rate_share_and_rest() -> None:
+    said: list[str] = []
+    lines = ProgressLines(said.append)
+    lines(event(Step.BATCH_STARTED))
+    lines(
+        event(Step.BATCH_DONE, rows=990, dead_rows=10, seconds=2.0, consumed_records=1000, known_records=4000),
+    )
+    assert said == [
+        "flights: batch 3  990 rows, 10 bad records kept aside, 2.0 s, 500 records/s, 1,000 of 4,000 records (25 %), "
+        "about 6.0 s to go"
+    ]
+
+
+def test_a_batch_that_the_table_held_already_is_said() -> None:
+    line = ProgressLines(print).line(event(Step.TABLE_COMMITTED, table="flights", skipped=True))
+    assert line == "flights: batch 3  flights holds it already (a run died after that commit): not repeated"
+
+
+def test_a_long_batch_shows_life_and_an_idle_stream_is_silent() -> None:
+    lines = ProgressLines(print)
+    working = event(Step.WAITING, seconds=31.0, consumed_records=10, known_records=20)
+    idle = event(Step.WAITING, seconds=0.0, consumed_records=20, known_records=20)
+    assert lines.line(working) == "flights: batch 3  working for 31 s, reading up to 10 of 20 records (50 %)"
+    assert lines.line(idle) is None
+    assert lines.line(event(Step.WAITING, batch_id=-1)) == "flights: starting"

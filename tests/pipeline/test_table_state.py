@@ -1,0 +1,83 @@
+"""What is remembered beside a table."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.table_state import StateError, StateFolder, TableState, scratch_directory
+
+STATE = TableState(topic="flights", profile=Profile.PYPI, begin={"flights:0": 3}, schema="a INT")
+
+
+def with_batches(folder: StateFolder, planned: int, committed: int) -> None:
+    for kind, count in (("offsets", planned), ("commits", committed)):
+        (folder.checkpoint / kind).mkdir(parents=True)
+        for batch in range(count):
+            (folder.checkpoint / kind / str(batch)).touch()
+
+
+def test_state_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path, "flights")
+    assert folder.read() is None
+    folder.write(STATE)
+    assert folder.read() == STATE
+
+
+def test_state_of_a_newer_program_is_refused(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path, "flights")
+    folder.write(replace(STATE, version=99))
+    with pytest.raises(StateError, match="version 99, this program knows 1"):
+        folder.read()
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path, "flights")
+    refused = pytest.raises(StateError, match=f"is being run by process {os.getpid()}")
+    with folder.locked(), refused, folder.locked():
+        raise AssertionError("the lock was taken twice")
+    with folder.locked():
+        assert (folder.path / "lock").read_text() == f"process {os.getpid()}\n"
+
+
+@pytest.mark.parametrize(
+    ("topic", "schema", "last_batch", "message"),
+    [
+        ("other", None, 1, "begun from topic flights, not other"),
+        ("flights", "b INT", 1, r"begun with schema \[a INT\], asked for is \[b INT\]"),
+        ("flights", None, None, "holds none of them"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(
+    tmp_path: Path, topic: str, schema: str | None, last_batch: int | None, message: str
+) -> None:
+    folder = StateFolder(tmp_path, "flights")
+    with_batches(folder, 3, 2)
+    with pytest.raises(StateError, match=message):
+        folder.refuse_mismatch(STATE, topic, schema, last_batch)
+
+
+def test_a_lost_checkpoint_is_refused_instead_of_repeating_the_topic(tmp_path: Path) -> None:
+    with pytest.raises(StateError, match=r"batches up to 7 but their checkpoint .* is gone"):
+        StateFolder(tmp_path, "flights").refuse_mismatch(STATE, "flights", "infer", 7)
+
+
+def test_a_run_that_died_before_sparks_commit_goes_on(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path, "flights")
+    with_batches(folder, 1, 0)
+    folder.refuse_mismatch(STATE, "flights", "a INT", 0)
+    folder.refuse_mismatch(STATE, "flights", "infer", None)
+    assert folder.checkpoint.is_dir()
+
+
+def test_scratch_of_dead_processes_is_removed(tmp_path: Path) -> None:
+    root = tmp_path / ".signalbox" / "scratch"
+    (root / "99999999").mkdir(parents=True)
+    (root / "1").mkdir()
+    mine = scratch_directory(tmp_path)
+    assert sorted(path.name for path in root.iterdir()) == sorted(["1", str(os.getpid())])
+    assert mine == root / str(os.getpid())

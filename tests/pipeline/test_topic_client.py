@@ -1,0 +1,108 @@
+"""What the pipeline asks of a cluster, against a real one."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+from confluent_kafka import Producer
+
+from signalbox.common.ids import TopicPartition
+from signalbox.pipeline.offsets import DataLossError, OffsetMap, OffsetRange, ranges_between, tasks_of
+from signalbox.pipeline.topic_client import RECORD_SCHEMA, TopicClient, TopicError, new_reader, read_ranges
+from tests.pipeline.topics import Topics, json_values
+
+
+@pytest.fixture
+def client(kafka_bootstrap: str) -> TopicClient:
+    return TopicClient(kafka_bootstrap, {}, "test")
+
+
+def test_an_unknown_topic_is_named(client: TopicClient) -> None:
+    with pytest.raises(TopicError, match="topic nowhere cannot be read"):
+        client.partitions(["nowhere"])
+
+
+def test_every_record_of_a_range_comes_once_with_all_its_columns(topics: Topics, client: TopicClient) -> None:
+    topic = topics.create("columns", partitions=1)
+    topics.fill_records(topic, [(b"k", b"v", [("h", b"1"), ("empty", None)]), (None, None, None)])
+    begin, end = client.offsets([topic], "earliest"), client.offsets([topic], "latest")
+    reader = new_reader(topics.bootstrap, {}, "test")
+    (batch,) = read_ranges(reader, ranges_between(begin, end))
+    reader.close()
+    assert batch.schema == RECORD_SCHEMA
+    first, second = batch.to_pylist()
+    assert first["headers"] == [{"key": "h", "value": b"1"}, {"key": "empty", "value": None}]
+    assert (first["key"], first["value"], first["topic"], first["offset"]) == (b"k", b"v", topic, 0)
+    assert (second["key"], second["value"], second["headers"], second["offset"]) == (None, None, None, 1)
+    assert first["timestamp"].tzinfo is not None
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_tasks_that_begin_inside_a_batch_read_just_their_range(
+    topics: Topics, client: TopicClient, compression: str
+) -> None:
+    topic = topics.create(compression, partitions=2)
+    topics.fill(topic, json_values(0, 1000), **{"compression.type": compression})
+    begin, end = client.offsets([topic], "earliest"), client.offsets([topic], "latest")
+    reader = new_reader(topics.bootstrap, {}, "test")
+    found: list[tuple[int, int]] = []
+    for task in tasks_of(ranges_between(begin, end), 3, 1):
+        for batch in read_ranges(reader, task, batch_records=100):
+            found += zip(batch.column("partition").to_pylist(), batch.column("offset").to_pylist())
+    reader.close()
+    wanted = [(tp.partition, offset) for tp, last in sorted(end.next_offsets.items()) for offset in range(last)]
+    assert sorted(found) == sorted(wanted)
+    assert all(a < b for a, b in pairwise(found) if a[0] == b[0])
+
+
+def test_holes_at_the_end_of_a_range_do_not_stop_it(topics: Topics, client: TopicClient) -> None:
+    topic = topics.create("transactions", partitions=1)
+    producer = Producer({"bootstrap.servers": topics.bootstrap, "transactional.id": topic})
+    producer.init_transactions(30)
+    for commit in (True, False, True):
+        producer.begin_transaction()
+        for value in json_values(0, 5):
+            producer.produce(topic, value=value)
+        producer.flush(30)
+        _ = producer.commit_transaction(30) if commit else producer.abort_transaction(30)
+    # The last marker is written after the commit was answered; until then the last stable offset stays behind it.
+    deadline = time.monotonic() + 30
+    while (end := client.offsets([topic], "latest").next_offsets[TopicPartition(topic, 0)]) != 18:
+        assert time.monotonic() < deadline, f"the last stable offset stays at {end}"
+    reader = new_reader(topics.bootstrap, {}, "test")
+    offsets = [
+        offset
+        for task in ([OffsetRange(topic, 0, 0, 9)], [OffsetRange(topic, 0, 9, 18)])
+        for batch in read_ranges(reader, task)
+        for offset in batch.column("offset").to_pylist()
+    ]
+    reader.close()
+    assert offsets == [*range(5), *range(12, 17)]
+
+
+def test_records_that_are_gone_are_an_error_not_a_skip(topics: Topics) -> None:
+    topic = topics.create("gone", partitions=1)
+    topics.fill(topic, json_values(0, 3))
+    reader = new_reader(topics.bootstrap, {}, "test")
+    with pytest.raises(DataLossError, match=f"records of {topic}-0 that were to be read are gone"):
+        list(read_ranges(reader, [OffsetRange(topic, 0, 1000, 1010)]))
+    reader.close()
+
+
+def test_a_range_that_never_fills_ends_with_a_timeout(topics: Topics) -> None:
+    topic = topics.create("stall", partitions=1)
+    topics.fill(topic, json_values(0, 3))
+    reader = new_reader(topics.bootstrap, {"enable.partition.eof": "false"}, "test")
+    with pytest.raises(TimeoutError, match="no record of"):
+        list(read_ranges(reader, [OffsetRange(topic, 0, 0, 9)], stall_timeout_seconds=0.5))
+    reader.close()
+
+
+def test_topic_ids_tell_a_recreated_topic(topics: Topics, client: TopicClient) -> None:
+    topic = topics.create("again", partitions=1)
+    first: OffsetMap = client.offsets([topic], "latest")
+    topics.delete(topic)
+    topics.create_named(topic, partitions=1)
+    assert client.offsets([topic], "latest").topic_ids[topic] != first.topic_ids[topic]

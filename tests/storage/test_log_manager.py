@@ -136,6 +136,10 @@ def test_deleting_renames_at_once_and_removes_later(tmp_path: Path) -> None:
     assert len([path for path in tmp_path.iterdir() if path.name.endswith("-delete")]) == 1
     assert not isinstance(piece.records, bytes)
     assert len(piece.records.read()) > 60
+    for late in (lambda: log.read(0, 100), lambda: append(log, batch(1)), lambda: log.append_as_follower(batch(1))):
+        with pytest.raises(KafkaError, match="flights-0 was deleted"):
+            late()
+    assert not logs.has_offline_directory
     assert logs.create(TP, new_uuid(), LogConfig()).log_end_offset == 0
     clock.advance(1000)
     logs.run_retention()

@@ -45,6 +45,7 @@ class AppendQueue:
     """`next_offset` counts accepted batches, `log_end_offset` written ones."""
 
     __slots__ = (
+        "_advanced",
         "_answers",
         "_body",
         "_buffers",
@@ -75,6 +76,7 @@ class AppendQueue:
         self._mark: SegmentMark | None = None
         self._error: KafkaError | None = None
         self._waiting = False
+        self._advanced = False
 
     def _obey(self, config: LogConfig) -> None:
         self._rules = batch_rules(config)
@@ -198,7 +200,8 @@ class AppendQueue:
         if self._error is None and self.log_end_offset - self._body.recovery_point >= self._flush_messages:
             self._sync()
         error, self._error = self._error, None
-        if error is None and self.on_advanced is not None:
+        advanced, self._advanced = self._advanced, False
+        if advanced and error is None and self.on_advanced is not None:
             self.on_advanced()
         answers, self._answers = self._answers, []
         for on_written, info in answers:
@@ -270,6 +273,7 @@ class AppendQueue:
             return
         active.written = active.size
         self.log_end_offset = self.next_offset
+        self._advanced = True
         self._mark = None
         buffers.clear()
         self._producers_before.clear()

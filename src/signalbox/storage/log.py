@@ -225,6 +225,12 @@ class Log(AppendQueue):
             self.flush()
             self._flushed_ms = now_ms
 
+    def abandon(self) -> None:
+        """The folder is gone: whoever still holds this log is refused, without blame on the directory."""
+        self.complete_group()
+        self._body.let_go()
+        self._directory = self._directory.refusing(f"{self.topic_partition} was deleted")
+
     def close(self) -> None:
         """Makes everything durable, with a snapshot at the end, so that the next start replays nothing."""
         self.flush()

@@ -182,15 +182,17 @@ class LogBody:
 
     def sync(self, end_offset: int) -> None:
         """Makes everything before `end_offset` durable, with the indexes and epochs saved."""
-        for slot in range(self.segments.slot_of(self.recovery_point), len(self.segments)):
-            self.segments[slot].fsync()
+        if self.recovery_point < end_offset:
+            for slot in range(self.segments.slot_of(self.recovery_point), len(self.segments)):
+                self.segments[slot].fsync()
         self.segments.active.save_indexes()
         self.recovery_point = max(self.recovery_point, end_offset)
 
     def close(self, end_offset: int) -> None:
         """Saves what a quick start needs."""
         self.segments.active.save_indexes(final=True)
-        self.take_snapshot(end_offset)
+        if end_offset > self.segments[0].base_offset:
+            self.take_snapshot(end_offset)
         self.let_go()
 
     def starts_inside_segment(self) -> bool:

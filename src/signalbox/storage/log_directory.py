@@ -54,8 +54,10 @@ class LogDirectory:
         self.awaiting_write: list[AwaitsWrite] = []
         self.directory_id = b""
         self.offline_reason: str | None = None
+        self._clock = clock
         self._on_offline = on_offline
         self._lock_fd = -1
+        self._written: dict[str, dict[TopicPartition, int]] = {}
 
     @property
     def online(self) -> bool:
@@ -90,6 +92,12 @@ class LogDirectory:
             self._on_offline(self)
         return KafkaError(Error.KAFKA_STORAGE_ERROR, f"log directory {self.path} is offline: {self.offline_reason}")
 
+    def refusing(self, reason: str) -> LogDirectory:
+        """A stand-in for one log that is gone from here: offline from the start, and nobody is told."""
+        stand_in = LogDirectory(self.path, self.disk, self.background, self._clock)
+        stand_in.offline_reason = reason
+        return stand_in
+
     def refuse_offline(self) -> None:
         """KafkaError when the directory is offline."""
         if self.offline_reason is not None:
@@ -113,6 +121,9 @@ class LogDirectory:
             return {}
 
     def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int], sync: bool = False) -> None:
-        """Replaces a checkpoint of this directory."""
+        """Replaces a checkpoint of this directory, unless it says the same already."""
+        if not sync and self._written.get(name) == offsets:
+            return
         with self.guard(f"writing {name}"):
             write_offsets(self.disk.file_system, os.path.join(self.path, name), offsets, sync)
+        self._written[name] = dict(offsets)

@@ -113,20 +113,25 @@ class LogManager:
     def close(self, broker_epoch: int = -1) -> None:
         """Makes everything durable and marks the shutdown as clean where that worked."""
         self.flush_appends()
-        for directory in self.directories:
+        for log in self:
             try:
-                for log in self._in(directory):
-                    log.close()
-                self._background.close()
-                self._checkpoint_directory(directory, sync=True)
-                if directory.online:
-                    write_marker(directory.disk.file_system, directory.path, broker_epoch)
+                log.close()
             except KafkaError:
-                continue  # the directory is offline: the next start recovers it
-            except OSError as error:
-                directory.fail(error, "closing it")
-            finally:
-                directory.unlock()
+                continue  # its directory is offline now: the next start recovers it
+        self._background.close()
+        for directory in self.directories:
+            if directory.online:
+                self._leave(directory, broker_epoch)
+            directory.unlock()
+
+    def _leave(self, directory: LogDirectory, broker_epoch: int) -> None:
+        try:
+            self._checkpoint_directory(directory, sync=True)
+            write_marker(directory.disk.file_system, directory.path, broker_epoch)
+        except OSError as error:
+            directory.fail(error, "marking the shutdown as clean")
+        except KafkaError:
+            return  # without the marker the next start reads the logs through
 
     # -- logs ---------------------------------------------------------------------------------------------------
 
@@ -179,10 +184,9 @@ class LogManager:
             return
         directory = log.body.directory
         with directory.guard(f"deleting {log.body.folder}"):
-            log.complete_group()
             doomed = os.path.join(directory.path, deleted_folder_name(topic_partition))
+            log.abandon()
             directory.disk.file_system.rename(log.body.folder, doomed)
-            log.body.let_go()
             directory.removals.add(doomed, log.config.file_delete_delay_ms)
 
     def _directory_for_new(self, topic_partition: TopicPartition, is_new: bool) -> LogDirectory:

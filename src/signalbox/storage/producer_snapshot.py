@@ -59,7 +59,7 @@ def decode_snapshot(data: bytes) -> ProducerStates:
         batches: tuple[SequenceRange, ...] = ()
         if sequence != NO_SEQUENCE:
             batches = (((sequence - delta) & 0x7FFFFFFF, sequence, offset, delta, timestamp),)
-        states.entries[producer_id] = ProducerEntry(epoch, batches, timestamp, coordinator_epoch, first)
+        states.put_back(producer_id, ProducerEntry(epoch, batches, timestamp, coordinator_epoch, first))
     return states
 
 

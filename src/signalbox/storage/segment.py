@@ -92,8 +92,7 @@ class Segment:
     def found_on_disk(self, size: int) -> None:
         """The file exists with `size` bytes; what else there is to know is loaded when it is asked for."""
         self.size = self.written = size
-        self._indexes_loaded = False
-        self._max_timestamp_known = False
+        self._indexes_loaded = self._max_timestamp_known = size == 0
 
     def path(self, suffix: str) -> str:
         """The path of one of the segment's files."""

@@ -82,7 +82,7 @@ def test_kio_reads_and_writes_the_same_bytes(case: tuple[Any, int]) -> None:
     judge = kio_class(made, version)
     read, write = entity_reader(judge), entity_writer(judge)
 
-    @settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(message=messages(made, version, KIO_VALUES))
     def agree(message: Any) -> None:
         frame = message.encode(version)

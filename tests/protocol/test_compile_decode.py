@@ -62,7 +62,7 @@ def damaged(draw: Any, frame: bytes) -> bytes:
 def test_reads_what_the_interpreter_reads_and_refuses_what_it_refuses(case: tuple[Any, int]) -> None:
     made, version = case
 
-    @settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(message=messages(made, version), data=st.data())
     def agree(message: Any, data: Any) -> None:
         frame = message.encode(version)

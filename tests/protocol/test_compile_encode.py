@@ -28,7 +28,7 @@ def interpreted(message: Any, version: int) -> bytes:
 def test_writes_what_the_interpreter_writes(case: tuple[Any, int]) -> None:
     made, version = case
 
-    @settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(message=messages(made, version))
     def agree(message: Any) -> None:
         frame = message.encode(version)

@@ -8,7 +8,6 @@ controller moves leadership away first, then connections, fetchers, logs and the
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from pathlib import Path
 from typing import Any
@@ -70,9 +69,6 @@ class Node:
         node_id = self.config.node_id
         if not await parts.cache.wait_until(lambda image: image.is_alive(node_id), _READY_TIMEOUT_S):
             raise RuntimeError(f"no controller told broker {node_id} that it is alive within {_READY_TIMEOUT_S:.0f} s")
-        # What start-up made lives as long as the process: no full collection needs to look at it again.
-        gc.collect()
-        gc.freeze()
         log.info("broker %d of cluster %s is ready", node_id, cluster_id)
 
     async def failed(self) -> str:

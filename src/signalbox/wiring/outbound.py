@@ -85,7 +85,9 @@ class PeerSaslClient:
     def __init__(self, mechanism: str, user: str, password: str) -> None:
         self.mechanism = mechanism
         self._exchange: SaslClientExchange = (
-            PlainClientExchange(user, password) if mechanism == PLAIN else ScramClientExchange(mechanism, user, password)
+            PlainClientExchange(user, password)
+            if mechanism == PLAIN
+            else ScramClientExchange(mechanism, user, password)
         )
 
     def first_message(self) -> bytes:

@@ -16,7 +16,7 @@ def decode_claim(data: bytes | None) -> int:
     """The active controller's broker id."""
     try:
         return int(decode_json(data, "/controller")["brokerid"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"/controller names no broker: {error!r}") from error
 
 

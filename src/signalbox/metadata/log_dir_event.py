@@ -19,5 +19,5 @@ def decode_log_dir_event(path: str, data: bytes | None) -> int:
     """The broker whose directory failed."""
     try:
         return int(decode_json(data, path)["broker"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"{path} names no broker: {error!r}") from error

@@ -55,5 +55,5 @@ def decode_partition_state(path: str, data: bytes | None, entry_version: int) ->
             partition_epoch=entry_version,
             recovery=LeaderRecoveryState(int(payload.get("leader_recovery_state", 0))),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"{path} is not a partition's state: {error!r}") from error

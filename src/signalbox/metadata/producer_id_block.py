@@ -31,5 +31,5 @@ def decode_producer_id_block(data: bytes | None) -> ProducerIdBlock | None:
     payload = decode_json(data, "/latest_producer_id_block")
     try:
         return ProducerIdBlock(int(payload["broker"]), int(payload["block_start"]), int(payload["block_end"]))
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"/latest_producer_id_block is not a block: {error!r}") from error

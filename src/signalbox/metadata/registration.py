@@ -82,7 +82,7 @@ def decode_registration(broker_id: int, data: bytes | None) -> BrokerRegistratio
             control_plane_listener=_listener(payload, "control_plane_listener"),
             privileged_listener=_listener(payload, "privileged_listener"),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"{entry} is not a broker's registration: {error!r}") from error
 
 

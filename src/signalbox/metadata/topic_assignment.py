@@ -47,7 +47,7 @@ def decode_topic_assignment(topic: str, data: bytes | None) -> TopicAssignment:
             adding=_tuples(payload.get("adding_replicas")),
             removing=_tuples(payload.get("removing_replicas")),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"/brokers/topics/{topic} is not an assignment: {error!r}") from error
 
 

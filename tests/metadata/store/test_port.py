@@ -375,6 +375,7 @@ def test_a_burst_ends_with_the_last_state_known(show: Show) -> None:
         await writer.commit([Create("/a", b"0")])
         ear = Ear()
         watcher.watch("/a", ear)
+        assert (await entry(watcher, "/a")).data == b"0"
         for number in range(1, 101):
             await writer.commit([Write("/a", str(number).encode())])
         seen = b""

@@ -1,0 +1,72 @@
+"""The cache: followers hear every image, waiters wait for one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.image import MetadataImage
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest as Update
+
+
+def with_leader(leader: int) -> Update:
+    state = Update.UpdateMetadataPartitionState(partition_index=0, leader=leader)
+    return Update(topic_states=[Update.UpdateMetadataTopicState(topic_name="t", partition_states=[state])])
+
+
+def is_led(image: MetadataImage) -> bool:
+    partition = image.partition("t", 0)
+    return partition is not None and partition.leader >= 0
+
+
+def test_followers_hear_old_new_and_changed() -> None:
+    cache, heard = MetadataCache(), []
+    cancel = cache.subscribe(lambda old, new, changed: heard.append((old.stamp, new.stamp, changed)))
+    cache.apply_update_metadata(with_leader(1))
+    cache.apply_update_metadata(Update())
+    cancel()
+    cache.apply_update_metadata(Update())
+    assert heard == [(0, 1, {"t"}), (1, 2, set())]
+
+
+def test_a_failing_follower_does_not_stop_the_others() -> None:
+    cache, heard = MetadataCache(), []
+
+    def broken(old: MetadataImage, new: MetadataImage, changed_topics: set[str]) -> None:
+        raise RuntimeError("broken")
+
+    cache.subscribe(broken)
+    cache.subscribe(lambda old, new, changed: heard.append(new.stamp))
+    cache.apply_update_metadata(Update())
+    assert heard == [1]
+
+
+def test_waiting_for_a_leader() -> None:
+    async def scenario() -> None:
+        cache = MetadataCache()
+        waiting = asyncio.ensure_future(cache.wait_until(is_led, 5))
+        await asyncio.sleep(0)
+        cache.apply_update_metadata(with_leader(-1))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        cache.apply_update_metadata(with_leader(1))
+        assert await waiting
+        assert await cache.wait_until(is_led, 0)
+        assert not await cache.wait_until(lambda image: False, 0.001)
+
+    asyncio.run(scenario())
+
+
+def test_uneven_listeners_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    def broker(broker_id: int, *listeners: str) -> Update.UpdateMetadataBroker:
+        endpoints = [Update.UpdateMetadataEndpoint(host="h", port=1, listener=name) for name in listeners]
+        return Update.UpdateMetadataBroker(id=broker_id, endpoints=endpoints)
+
+    cache, uneven = MetadataCache(), Update(live_brokers=[broker(1, "A", "B"), broker(2, "A")])
+    with caplog.at_level(logging.ERROR):
+        cache.apply_update_metadata(uneven)
+        cache.apply_update_metadata(uneven)
+    assert caplog.text.count("listeners are not identical across brokers") == 1

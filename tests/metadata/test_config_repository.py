@@ -1,0 +1,131 @@
+"""Every broker's copy of the dynamic configs follows the notifications (SPEC F1)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from signalbox.common.clock import ManualClock
+from signalbox.metadata.config_repository import NOTIFICATION_LIFETIME_MS, ConfigRepository
+from signalbox.metadata.entity_config import encode_config_change, encode_configs
+from signalbox.metadata.layout import CONFIG_CHANGE_PREFIX, CONFIG_CHANGES
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Create, Delete, MetadataStore, Operation, Write
+from tests.metadata.participants import run_with_stores
+
+
+def news(entity_path: str) -> Create:
+    return Create(CONFIG_CHANGE_PREFIX, encode_config_change(entity_path), numbered=True)
+
+
+async def change(store: MetadataStore, entity_path: str, *operations: Operation) -> None:
+    await store.commit([*operations, news(entity_path)])
+
+
+class Following:
+    """A started repository and what it told."""
+
+    def __init__(self, store: MetadataStore, clock: ManualClock | None = None) -> None:
+        self.repository = ConfigRepository(store, clock or ManualClock())
+        self.told: list[tuple[str, dict[str, str]]] = []
+        self._news = asyncio.Event()
+
+    async def start(self) -> None:
+        await self.repository.start()
+        self.repository.subscribe(self._hear)
+
+    def _hear(self, entity_path: str, configs: dict[str, str]) -> None:
+        self.told.append((entity_path, configs))
+        self._news.set()
+
+    async def hears(self) -> None:
+        await self._news.wait()
+        self._news.clear()
+
+
+def test_what_is_there_is_loaded_and_changes_are_followed() -> None:
+    async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
+        await change(writer, "topics/t", Create("/config/topics/t", encode_configs({"a": "1"})))
+        await writer.commit([Create("/config/brokers/<default>", encode_configs({"d": "1"}))])
+        following = Following(reader)
+        await following.start()
+        repository = following.repository
+        assert repository.topic_config("t") == {"a": "1"}
+        assert repository.broker_default_config() == {"d": "1"}
+        assert (repository.topic_config("u"), repository.broker_config(3)) == ({}, {})
+        await change(writer, "topics/t", Write("/config/topics/t", encode_configs({"a": "2"})))
+        await following.hears()
+        await change(writer, "brokers/3", Create("/config/brokers/3", encode_configs({"b": "3"})))
+        await following.hears()
+        await change(writer, "topics/t", Delete("/config/topics/t"))
+        await following.hears()
+        assert following.told == [("topics/t", {"a": "2"}), ("brokers/3", {"b": "3"}), ("topics/t", {})]
+        assert set(repository.entities()) == {"brokers/<default>", "brokers/3"}
+        await repository.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_nested_entities_and_news_without_change() -> None:
+    async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
+        following = Following(reader)
+        await following.start()
+        path = "/config/users/u"
+        await writer.commit(
+            [Create(path), Create(f"{path}/clients"), Create(f"{path}/clients/c", encode_configs({"q": "1"}))]
+        )
+        await writer.commit([news("users/u"), news("users/u/clients/c")])
+        await following.hears()
+        assert following.told == [("users/u/clients/c", {"q": "1"})]
+        await following.repository.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_bad_entries_are_skipped() -> None:
+    async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
+        await writer.commit([Create("/config/topics/t", b"?")])
+        following = Following(reader)
+        await following.start()
+        await writer.commit([Create(CONFIG_CHANGE_PREFIX, b"?", numbered=True), news("topics/t")])
+        await change(writer, "topics/u", Create("/config/topics/u", encode_configs({"a": "1"})))
+        await following.hears()
+        assert following.told == [("topics/u", {"a": "1"})]
+        await following.repository.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_a_new_topic_can_be_read_ahead_of_its_news() -> None:
+    async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
+        following = Following(reader)
+        await following.start()
+        await writer.commit([Create("/config/topics/t", encode_configs({"a": "1"}))])
+        assert following.repository.topic_config("t") == {}
+        await following.repository.load(["topics/t", "topics/none"])
+        assert following.repository.topic_config("t") == {"a": "1"}
+        await following.repository.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_old_news_is_removed() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        shared = SharedEntries(clock)
+        writer, reader = MemoryMetadataStore(shared), MemoryMetadataStore(shared)
+        await writer.commit([Create("/config"), Create(CONFIG_CHANGES), Create("/config/topics")])
+        following = Following(reader, clock)
+        await following.start()
+        await writer.commit([news("topics/t")])
+        clock.advance(NOTIFICATION_LIFETIME_MS + 1)
+        emptied = asyncio.Event()
+        writer.watch(CONFIG_CHANGES, emptied.set)
+        await writer.commit([Create("/config/topics/t", encode_configs({"a": "1"})), news("topics/t")])
+        async with asyncio.timeout(5):
+            while len(await writer.children(CONFIG_CHANGES)) > 1:
+                await emptied.wait()
+                emptied.clear()
+        assert await writer.children(CONFIG_CHANGES) == ["config_change_0000000001"]
+        await following.repository.stop()
+
+    asyncio.run(scenario())

@@ -1,0 +1,114 @@
+"""UpdateMetadata applied: brokers are replaced, partitions merged, leader -2 deletes (facts §3.8, SPEC L9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.common.endpoint import Endpoint, SecurityProtocol
+from signalbox.common.ids import ZERO_UUID
+from signalbox.metadata.delta import LEADER_DURING_DELETE, apply_update_metadata
+from signalbox.metadata.image import EMPTY_IMAGE, MetadataImage
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest as Update
+
+ID = b"i" * 16
+
+
+def state(partition: int, leader: int = 1, **fields: Any) -> Update.UpdateMetadataPartitionState:
+    return Update.UpdateMetadataPartitionState(
+        partition_index=partition, leader=leader, isr=[1], replicas=[1, 2], **{"zk_version": 4, **fields}
+    )
+
+
+def topic(name: str, *states: Update.UpdateMetadataPartitionState, topic_id: bytes = ID) -> Any:
+    return Update.UpdateMetadataTopicState(topic_name=name, topic_id=topic_id, partition_states=list(states))
+
+
+def broker(broker_id: int, *endpoints: tuple[str, int], rack: str | None = None) -> Update.UpdateMetadataBroker:
+    made = [Update.UpdateMetadataEndpoint(host="h", port=port, listener=name) for name, port in endpoints]
+    return Update.UpdateMetadataBroker(id=broker_id, endpoints=made, rack=rack)
+
+
+def after(*requests: Update) -> MetadataImage:
+    image = EMPTY_IMAGE
+    for request in requests:
+        image, _ = apply_update_metadata(image, request)
+    return image
+
+
+def test_brokers_are_replaced_and_partitions_merged() -> None:
+    image = after(
+        Update(controller_id=1, live_brokers=[broker(1), broker(2)], topic_states=[topic("t", state(0), state(1))]),
+        Update(controller_id=2, live_brokers=[broker(2)], topic_states=[topic("t", state(1, leader=2))]),
+    )
+    assert set(image.brokers) == {2}
+    assert {number: each.leader for number, each in image.topics["t"].partitions.items()} == {0: 1, 1: 2}
+    assert (image.controller_id, image.stamp) == (2, 2)
+    assert image.topics["t"].partitions[0].partition_epoch == 4
+
+
+def test_the_last_deleted_partition_takes_the_topic_along() -> None:
+    gone = LEADER_DURING_DELETE
+    image = after(
+        Update(topic_states=[topic("t", state(0), state(1))]), Update(topic_states=[topic("t", state(0, gone))])
+    )
+    assert set(image.topics["t"].partitions) == {1}
+    image, changed = apply_update_metadata(image, Update(topic_states=[topic("t", state(1, gone))]))
+    assert (image.topics, image.topic_names, changed) == ({}, {}, {"t"})
+
+
+def test_an_offline_partition_stays_listed() -> None:
+    assert after(Update(topic_states=[topic("t", state(0, leader=-1))])).topics["t"].partitions[0].leader == -1
+
+
+def test_topic_ids_are_replaced_and_dropped() -> None:
+    image = after(Update(topic_states=[topic("t", state(0))]))
+    assert image.topic_name(ID) == "t"
+    image, _ = apply_update_metadata(image, Update(topic_states=[topic("t", state(0), topic_id=b"j" * 16)]))
+    assert (image.topic_name(ID), image.topic_name(b"j" * 16)) == (None, "t")
+    image, _ = apply_update_metadata(image, Update(topic_states=[topic("t", state(0), topic_id=ZERO_UUID)]))
+    assert (image.topic_id("t"), image.topic_names) == (ZERO_UUID, {})
+
+
+def test_a_negative_controller_id_means_none_is_known() -> None:
+    assert after(Update(controller_id=-7)).controller_id == -1
+
+
+def test_readers_keep_their_image() -> None:
+    first = after(Update(topic_states=[topic("t", state(0))]))
+    second, _ = apply_update_metadata(first, Update(topic_states=[topic("t", state(1))]))
+    assert set(first.topics["t"].partitions) == {0}
+    assert set(second.topics["t"].partitions) == {0, 1}
+    third, changed = apply_update_metadata(second, Update())
+    assert third.topics is second.topics
+    assert changed == set()
+
+
+def test_L9_listener_names_are_kept_as_they_come() -> None:
+    image = after(Update(live_brokers=[broker(1, ("Client", 9), rack="r")]))
+    assert image.brokers[1].endpoints == {"Client": Endpoint("Client", "h", 9, SecurityProtocol.PLAINTEXT)}
+    assert image.brokers[1].rack == "r"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_L9_versions_without_listener_names_use_the_protocols(version: int) -> None:
+    sent = Update(
+        live_brokers=[
+            Update.UpdateMetadataBroker(
+                id=1, endpoints=[Update.UpdateMetadataEndpoint(host="h", port=9, security_protocol=1)]
+            )
+        ],
+        ungrouped_partition_states=[
+            Update.UpdateMetadataPartitionState(topic_name="t", partition_index=0, leader=1, isr=[1], replicas=[1])
+        ],
+    )
+    image = after(Update.decode(sent.encode(version), version))
+    assert image.brokers[1].endpoints == {"SSL": Endpoint("SSL", "h", 9, SecurityProtocol.SSL)}
+    assert image.topics["t"].partitions[0].leader == 1
+
+
+def test_L9_version_0_has_one_plaintext_address() -> None:
+    sent = Update(live_brokers=[Update.UpdateMetadataBroker(id=1, v0_host="h", v0_port=9)])
+    image = after(Update.decode(sent.encode(0), 0))
+    assert image.nodes("PLAINTEXT") == {1: Endpoint("PLAINTEXT", "h", 9, SecurityProtocol.PLAINTEXT)}

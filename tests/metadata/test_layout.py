@@ -1,0 +1,58 @@
+"""Paths are Kafka's (SPEC M2), and the roots can be made by several at once."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from signalbox.metadata import layout
+from signalbox.metadata.store.sqlite import SqliteMetadataStore
+
+
+def test_paths_are_kafkas() -> None:
+    assert layout.broker_id_path(1) == "/brokers/ids/1"
+    assert layout.topic_path("t") == "/brokers/topics/t"
+    assert layout.partitions_path("t") == "/brokers/topics/t/partitions"
+    assert layout.partition_path("t", 2) == "/brokers/topics/t/partitions/2"
+    assert layout.partition_state_path("t", 2) == "/brokers/topics/t/partitions/2/state"
+    assert layout.delete_topic_path("t") == "/admin/delete_topics/t"
+    assert layout.config_path("brokers", layout.DEFAULT_ENTITY) == "/config/brokers/<default>"
+    assert layout.CONFIG_CHANGE_PREFIX == "/config/changes/config_change_"
+
+
+@pytest.mark.parametrize(
+    ("name", "path_part"),
+    [
+        ("alice", "alice"),
+        ("CN=al ice,O=x", "CN%3Dal%20ice%2CO%3Dx"),
+        ("a*b", "a%2Ab"),
+        ("a/b", "a%2Fb"),
+        ("a%b", "a%25b"),
+        ("<default>", "<default>"),
+        ("zwölf", "zw%C3%B6lf"),
+    ],
+)
+def test_names_become_path_parts(name: str, path_part: str) -> None:
+    assert layout.sanitised(name) == path_part
+    assert layout.desanitised(path_part) == name
+
+
+def test_several_create_the_roots_at_once(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        stores = [SqliteMetadataStore(tmp_path / "m.db") for _ in range(3)]
+        await asyncio.gather(*(layout.create_roots(store) for store in stores))
+        await layout.create_roots(stores[0], ["/brokers", "/kafka-acl"])
+        assert set(await stores[0].read_tree("/")) == {"/", "/kafka-acl", *layout.ROOTS}
+        for store in stores:
+            await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_roots_name_parents_before_children() -> None:
+    seen = {"/"}
+    for path in layout.ROOTS:
+        assert (path.rpartition("/")[0] or "/") in seen
+        seen.add(path)

@@ -1,0 +1,32 @@
+"""Partition states: the payload is Kafka's, the partition epoch is the entry's version."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.partition_state import LeaderRecoveryState, PartitionState, decode_partition_state
+
+STATE = PartitionState(leader=1, leader_epoch=3, isr=(1, 2), controller_epoch=4, partition_epoch=9)
+
+
+def test_payload_is_kafkas() -> None:
+    assert STATE.encode() == b'{"version":1,"leader":1,"leader_epoch":3,"controller_epoch":4,"isr":[1,2]}'
+
+
+def test_recovering_is_written_only_when_it_is_so() -> None:
+    recovering = replace(STATE, recovery=LeaderRecoveryState.RECOVERING)
+    assert recovering.encode().endswith(b'"leader_recovery_state":1}')
+    assert decode_partition_state("/s", recovering.encode(), 9) == recovering
+
+
+def test_round_trip() -> None:
+    assert decode_partition_state("/s", STATE.encode(), 9) == STATE
+
+
+@pytest.mark.parametrize("data", [None, b"{}", b'{"leader":1,"leader_epoch":1,"isr":1,"controller_epoch":1}'])
+def test_bad_payloads_are_named(data: bytes | None) -> None:
+    with pytest.raises(BadEntry, match="/s"):
+        decode_partition_state("/s", data, 0)

@@ -1,0 +1,108 @@
+"""A broker stays registered: through lost sessions, removed registrations and quick restarts."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from signalbox.common.endpoint import Endpoint, SecurityProtocol
+from signalbox.metadata.layout import broker_id_path
+from signalbox.metadata.registration import BrokerRegistration, decode_registration
+from signalbox.metadata.registration_keeper import BrokerIdTaken, RegistrationKeeper
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Delete
+from tests.metadata.participants import run_with_stores
+
+BROKER = BrokerRegistration(broker_id=1, endpoints=(Endpoint("CLIENT", "h", 1, SecurityProtocol.PLAINTEXT),))
+PATH = broker_id_path(1)
+
+
+class Epochs:
+    """Broker epochs as a keeper tells them."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+        self._told = asyncio.Event()
+
+    def __call__(self, broker_epoch: int) -> None:
+        self.seen.append(broker_epoch)
+        self._told.set()
+
+    async def next(self) -> int:
+        await self._told.wait()
+        self._told.clear()
+        return self.seen[-1]
+
+
+def test_registered_as_kafka_does_it() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
+        epochs = Epochs()
+        keeper = RegistrationKeeper(store, epochs)
+        session_id = await store.open_session()
+        broker_epoch = await keeper.register(BROKER)
+        entry = await store.read(PATH)
+        assert entry is not None
+        assert (entry.version, entry.creation_id, entry.session_id) == (1, broker_epoch, session_id)
+        assert decode_registration(1, entry.data) == BROKER
+        assert epochs.seen == [broker_epoch] == [keeper.broker_epoch]
+        await keeper.update(replace(BROKER, rack="r"))
+        entry = await store.read(PATH)
+        assert entry is not None
+        assert (entry.version, entry.creation_id) == (2, broker_epoch)
+        await keeper.stop()
+
+    run_with_stores(1, scenario)
+
+
+def test_a_lost_session_and_a_removed_registration_are_made_good() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        epochs = Epochs()
+        keeper = RegistrationKeeper(store, epochs)
+        session_id = await store.open_session()
+        await keeper.register(BROKER)
+        first = await epochs.next()
+        shared.expire(session_id)
+        second = await epochs.next()
+        assert second > first
+        await other.commit([Delete(PATH)])
+        third = await epochs.next()
+        assert third > second
+        entry = await other.read(PATH)
+        assert entry is not None
+        assert entry.creation_id == keeper.broker_epoch == third
+        await keeper.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_the_own_old_session_is_waited_for() -> None:
+    async def scenario(shared: SharedEntries, old: MemoryMetadataStore, new: MemoryMetadataStore) -> None:
+        first = RegistrationKeeper(old, Epochs())
+        session_id = await old.open_session()
+        old_epoch = await first.register(BROKER)
+        await first.stop()
+        await new.open_session()
+        second = RegistrationKeeper(new, Epochs())
+        registering = asyncio.ensure_future(second.register(BROKER))
+        await asyncio.sleep(0.01)
+        assert not registering.done()
+        shared.expire(session_id)
+        assert await registering > old_epoch
+        await second.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_an_id_in_use_is_refused_in_the_end() -> None:
+    async def scenario(shared: SharedEntries, one: MemoryMetadataStore, two: MemoryMetadataStore) -> None:
+        await one.open_session()
+        await two.open_session()
+        keeper = RegistrationKeeper(one, Epochs())
+        await keeper.register(BROKER)
+        with pytest.raises(BrokerIdTaken, match=r"broker\.id"):
+            await RegistrationKeeper(two, Epochs(), takeover_timeout_s=0.01).register(BROKER)
+        await keeper.stop()
+
+    run_with_stores(2, scenario)

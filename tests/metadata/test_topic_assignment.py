@@ -1,0 +1,48 @@
+"""`/brokers/topics/<topic>` in all its versions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signalbox.common.ids import ZERO_UUID, uuid_text
+from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.topic_assignment import TopicAssignment, decode_topic_assignment
+
+ID = bytes(range(16))
+
+
+def test_version_3_as_kafka_writes_it() -> None:
+    assignment = TopicAssignment(ID, {0: (1, 2), 1: (2, 1)}, adding={0: (2,)})
+    assert json.loads(assignment.encode()) == {
+        "version": 3,
+        "topic_id": uuid_text(ID),
+        "partitions": {"0": [1, 2], "1": [2, 1]},
+        "adding_replicas": {"0": [2]},
+        "removing_replicas": {},
+    }
+
+
+def test_older_versions_and_any_order() -> None:
+    one = decode_topic_assignment("t", b'{"version":1,"partitions":{"10":[1],"2":[3,1]}}')
+    assert one == TopicAssignment(ZERO_UUID, {2: (3, 1), 10: (1,)})
+    assert list(one.replicas) == [2, 10]
+    assert "topic_id" not in json.loads(one.encode())
+
+
+replicas = st.dictionaries(st.integers(0, 50), st.lists(st.integers(0, 9), min_size=1, max_size=4).map(tuple))
+
+
+@given(replicas, replicas)
+def test_round_trip(placed: dict[int, tuple[int, ...]], adding: dict[int, tuple[int, ...]]) -> None:
+    assignment = TopicAssignment(ID, placed, adding)
+    assert decode_topic_assignment("t", assignment.encode()) == assignment
+
+
+@pytest.mark.parametrize("data", [None, b"{}", b'{"partitions":[1]}', b'{"partitions":{},"topic_id":"x"}'])
+def test_bad_payloads_are_named(data: bytes | None) -> None:
+    with pytest.raises(BadEntry, match="/brokers/topics/t"):
+        decode_topic_assignment("t", data)

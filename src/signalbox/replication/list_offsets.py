@@ -43,6 +43,7 @@ _FROM_VERSION = {
     LATEST_TIERED: 9,
     EARLIEST_PENDING_UPLOAD: 11,
 }
+_LEADER_EPOCH_FROM_VERSION = 4
 _OFFSET_NOT_AVAILABLE_FROM_VERSION = 5
 _CONSUMER_ID = -1
 _DEBUGGING_ID = -2
@@ -122,6 +123,8 @@ def _answer(
         if error.error is Error.OFFSET_NOT_AVAILABLE and version < _OFFSET_NOT_AVAILABLE_FROM_VERSION:
             return _refusal(index, Error.LEADER_NOT_AVAILABLE)
         return _refusal(index, error.error)
+    if version < _LEADER_EPOCH_FROM_VERSION:
+        epoch = -1
     return PartitionResponse(partition_index=index, timestamp=timestamp, offset=offset, leader_epoch=epoch)
 
 

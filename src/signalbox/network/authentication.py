@@ -41,6 +41,11 @@ class Authentication:
         self._session = SaslServerSession(mechanisms, self._max_session_ms)
         self._expiry: asyncio.TimerHandle | None = None
 
+    @property
+    def renewable(self) -> bool:
+        """Whether sessions end, so that authenticating again makes sense."""
+        return self._max_session_ms > 0
+
     def begin(self) -> None:
         """Take the connection's frames."""
         self._connection.authentication = self

@@ -177,10 +177,10 @@ class Connection:
         self.listener.refusals.note(kind, event)
 
     def _late_sasl_request(self, header: RequestHeader, frame: memoryview, body_offset: int) -> None:
-        """SASL after authentication: the start of a re-authentication, or out of place (34 on PLAINTEXT)."""
+        """SASL after authentication: the start of a re-authentication where sessions end, else out of place (34)."""
         if self._buffer is not None:
             self._release()
-        if self.authentication is not None:
+        if self.authentication is not None and self.authentication.renewable:
             self.authentication.on_sasl_request(header, frame, body_offset)
         else:
             self.channel.send_frame((illegal_sasl_state(header),))

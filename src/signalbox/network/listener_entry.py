@@ -19,7 +19,7 @@ PROTOCOL_MAP = "listener.security.protocol.map"
 DEFAULT_LISTENERS = "PLAINTEXT://:9092"
 DEFAULT_PROTOCOL_MAP = ",".join(f"{protocol.name}:{protocol.name}" for protocol in SecurityProtocol)
 
-_ENTRY = re.compile(r"(?P<name>.*)://(?P<host>\[[0-9a-zA-Z\-%._:]*\]|[0-9a-zA-Z\-%._:]*):(?P<port>-?\d+)")
+_ENTRY = re.compile(r"(?P<name>[^\s/]*)://(?P<host>\[[0-9a-zA-Z\-%._:]*\]|[0-9a-zA-Z\-%._:]*):(?P<port>-?\d+)")
 
 
 @dataclass(frozen=True, slots=True)

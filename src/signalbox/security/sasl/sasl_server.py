@@ -6,7 +6,7 @@ KIP-152, KIP-368).
 | HANDSHAKE | → TOKENS_RAW | → TOKENS | refused, 34 | - | refused |
 | TOKENS | refused, 34 | refused, 34 | token → TOKENS or COMPLETE | - | refused |
 | TOKENS_RAW | - | - | - | token → TOKENS_RAW or COMPLETE | - |
-| COMPLETE | reauthentication → TOKENS_RAW is refused, 34 | reauthentication → TOKENS | refused, 34 | - | not ours |
+| COMPLETE | refused, 34 | re-authentication → TOKENS | refused, 34 | - | not ours |
 
 34 is ILLEGAL_SASL_STATE. "Refused" closes the connection after the answer, if there is one. ApiVersions never comes
 here. A failed exchange is answered late (`Reply.failed`), so that guessing is slow.

@@ -1,0 +1,278 @@
+"""SASL on a listener, as clients see it (KIP-43, KIP-152, KIP-368)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from signalbox.common.audit_event import AuditKind
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from signalbox.security.sasl.mechanism import SaslClientExchange
+from signalbox.security.sasl.plain import PlainClientExchange
+from signalbox.security.sasl.scram import ScramClientExchange
+from signalbox.security.sasl.scram_messages import ScramCredential, make_credential
+from tests.network.serving import Dialled, serving
+from tests.transport.loopback import framed
+
+JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="a-secret" user_bob="b-secret";'
+SASL = {
+    "listeners": "SECURE://127.0.0.1:0,CONTROL://127.0.0.1:0",
+    "listener.security.protocol.map": "SECURE:SASL_PLAINTEXT,CONTROL:SASL_PLAINTEXT",
+    "inter.broker.listener.name": "SECURE",
+    "control.plane.listener.name": "CONTROL",
+    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+    "connection.failed.authentication.delay.ms": "60",
+} | {
+    f"listener.name.{listener}.{mechanism}.sasl.jaas.config": text
+    for listener in ("secure", "control")
+    for mechanism, text in (
+        ("plain", JAAS),
+        ("scram-sha-256", "org.apache.kafka.common.security.scram.ScramLoginModule required;"),
+        ("scram-sha-512", "org.apache.kafka.common.security.scram.ScramLoginModule required;"),
+    )
+}
+ALICE = b"\0alice\0a-secret"
+
+
+class Users:
+    def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
+        return make_credential(mechanism, "pencil", b"salt" * 4) if user == "carol" else None
+
+    def token_credential(self, mechanism: str, token_id: str) -> tuple[str, ScramCredential] | None:
+        return None
+
+
+async def handshake(client: Dialled, mechanism: str = "PLAIN", version: int = 1) -> SaslHandshakeResponse:
+    body = SaslHandshakeRequest(mechanism=mechanism).encode(version)
+    return SaslHandshakeResponse.decode(await client.ask(ApiKey.SASL_HANDSHAKE, version, body), version, 4)
+
+
+async def authenticate(client: Dialled, token: bytes, version: int = 1) -> SaslAuthenticateResponse:
+    body = SaslAuthenticateRequest(auth_bytes=token).encode(version)
+    frame = await client.ask(ApiKey.SASL_AUTHENTICATE, version, body)
+    return SaslAuthenticateResponse.decode(frame, version, 5 if version > 1 else 4)
+
+
+async def log_in(client: Dialled, mechanism: str, exchange: SaslClientExchange) -> SaslAuthenticateResponse:
+    assert (await handshake(client, mechanism)).error_code == 0
+    token: bytes | None = exchange.first()
+    while token is not None:
+        response = await authenticate(client, token)
+        assert response.error_code == 0, response
+        token = exchange.respond(response.auth_bytes)
+    assert exchange.complete
+    return response
+
+
+@pytest.mark.parametrize("listener", ["SECURE", "CONTROL"])
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_logging_in(listener: str, mechanism: str) -> None:
+    async def main() -> None:
+        async with serving(SASL, credentials=Users()) as served:
+            client = await served.dial(listener)
+            await client.ask(ApiKey.API_VERSIONS, 3, b"early")
+            assert not served.sink.seen[0].context.authenticated
+            exchange: SaslClientExchange
+            if mechanism == "PLAIN":
+                exchange, user = PlainClientExchange("alice", "a-secret"), "User:alice"
+            else:
+                exchange, user = ScramClientExchange(mechanism, "carol", "pencil"), "User:carol"
+            assert (await log_in(client, mechanism, exchange)).session_lifetime_ms == 0
+            await client.ask(ApiKey.METADATA, 1, b"x")
+            context = served.sink.seen[-1].context
+            assert context.authenticated
+            assert str(context.principal) == user
+            (event,) = served.trail.of(AuditKind.CONNECTION_OPEN)
+            assert event.principal == user
+            assert (await handshake(client)).error_code == Error.ILLEGAL_SASL_STATE
+
+    asyncio.run(main())
+
+
+def test_the_oldest_way_raw_tokens() -> None:
+    async def main() -> None:
+        async with serving(SASL) as served:
+            client = await served.dial("SECURE")
+            assert (await handshake(client, version=0)).error_code == 0
+            await client.send(framed(ALICE))
+            assert await client.answer() == b""
+            assert await client.ask(ApiKey.METADATA, 1, b"x") == b"\0\0\0\2x"
+            wrong = await served.dial("SECURE")
+            await handshake(wrong, version=0)
+            await wrong.send(framed(b"\0alice\0guess"))
+            assert await wrong.ended()
+
+    asyncio.run(main())
+
+
+def test_the_newest_way_flexible_and_pipelined_behind_the_login() -> None:
+    async def main() -> None:
+        async with serving(SASL) as served:
+            client = await served.dial("SECURE")
+            requests = [
+                client.request(ApiKey.SASL_HANDSHAKE, 1, SaslHandshakeRequest(mechanism="PLAIN").encode(1)),
+                client.request(ApiKey.SASL_AUTHENTICATE, 2, SaslAuthenticateRequest(auth_bytes=ALICE).encode(2)),
+                client.request(ApiKey.METADATA, 1, b"x"),
+            ]
+            await client.send(b"".join(requests))
+            answers = [await client.answer() for _ in range(3)]
+            assert [answer[3] for answer in answers] == [1, 2, 3]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("token", [b"\0alice\0guess", b"\0nobody\0x", b"bob\0alice\0a-secret", b"\xff", b""])
+def test_a_wrong_password_is_answered_late_and_the_connection_closed(token: bytes) -> None:
+    async def main() -> None:
+        async with serving(SASL) as served:
+            client = await served.dial("SECURE")
+            await handshake(client)
+            started = time.monotonic()
+            response = await authenticate(client, token)
+            assert time.monotonic() - started >= 0.055
+            assert response.error_code == Error.SASL_AUTHENTICATION_FAILED
+            assert response.error_message
+            assert await client.ended()
+            (event,) = await served.trail.until(AuditKind.DENIED)
+            assert event.listener == "SECURE"
+            assert event.api == "SaslAuthenticate"
+            assert served.sink.seen == []
+            assert served.trail.of(AuditKind.CONNECTION_OPEN) == []
+
+    asyncio.run(main())
+
+
+def test_an_unknown_user_and_a_wrong_password_look_alike() -> None:
+    async def main() -> None:
+        messages = set()
+        async with serving(SASL) as served:
+            for token in (b"\0alice\0guess", b"\0nobody\0guess"):
+                client = await served.dial("SECURE")
+                await handshake(client)
+                messages.add((await authenticate(client, token)).error_message)
+        assert messages == {"Authentication failed: Invalid username or password"}
+
+    asyncio.run(main())
+
+
+def test_a_mechanism_that_is_not_enabled() -> None:
+    async def main() -> None:
+        async with serving(SASL) as served:
+            client = await served.dial("SECURE")
+            response = await handshake(client, "GSSAPI")
+            assert response.error_code == Error.UNSUPPORTED_SASL_MECHANISM
+            assert response.mechanisms == ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+            assert await client.ended()
+
+    asyncio.run(main())
+
+
+def test_requests_before_authentication_close_the_connection() -> None:
+    async def main() -> None:
+        async with serving(SASL) as served:
+            for api in (ApiKey.METADATA, ApiKey.PRODUCE, ApiKey.ENVELOPE):
+                client = await served.dial("SECURE")
+                await client.send(client.request(api, 0 if api is not ApiKey.PRODUCE else 3))
+                assert await client.ended()
+            assert served.sink.seen == []
+            assert served.trail.counts["RefusalsTotal", "SECURE", "illegal_sasl_state"] == 3
+            early = await served.dial("SECURE")
+            response = await authenticate(early, ALICE)
+            assert response.error_code == Error.ILLEGAL_SASL_STATE
+            assert await early.ended()
+
+    asyncio.run(main())
+
+
+def test_api_versions_in_the_middle_of_a_login_closes_the_connection() -> None:
+    async def main() -> None:
+        async with serving(SASL) as served:
+            client = await served.dial("SECURE")
+            await handshake(client)
+            await client.send(client.request(ApiKey.API_VERSIONS, 0))
+            assert await client.ended()
+            assert served.sink.seen == []
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("body", [b"", b"\0\x7fPLAIN", b"\0\x05PLAINtrailing"])
+def test_garbage_inside_a_handshake(body: bytes) -> None:
+    async def main() -> None:
+        async with serving(SASL) as served:
+            client = await served.dial("SECURE")
+            await client.send(client.request(ApiKey.SASL_HANDSHAKE, 1, body))
+            assert await client.ended()
+            assert served.trail.counts["RefusalsTotal", "SECURE", "garbled"] == 1
+
+    asyncio.run(main())
+
+
+def test_frames_are_small_before_authentication_and_large_afterwards() -> None:
+    async def main() -> None:
+        async with serving(SASL) as served:
+            client = await served.dial("SECURE")
+            await client.send((600_000).to_bytes(4))
+            assert await client.ended()
+            other = await served.dial("SECURE")
+            await log_in(other, "PLAIN", PlainClientExchange("alice", "a-secret"))
+            assert len(await other.ask(ApiKey.METADATA, 1, bytes(600_000))) == 600_004
+
+    asyncio.run(main())
+
+
+def test_a_session_ends_unless_the_client_logs_in_again() -> None:
+    async def main() -> None:
+        async with serving(SASL | {"connections.max.reauth.ms": "150"}) as served:
+            client = await served.dial("SECURE")
+            response = await log_in(client, "PLAIN", PlainClientExchange("alice", "a-secret"))
+            assert response.session_lifetime_ms == 150
+            assert await client.ask(ApiKey.METADATA, 1, b"x") == b"\0\0\0\3x"
+            # again, in time
+            await log_in(client, "PLAIN", PlainClientExchange("alice", "a-secret"))
+            first_expiry = served.sink.seen[0].context.session_expires_at
+            assert first_expiry is not None
+            await client.ask(ApiKey.METADATA, 1)
+            loop = asyncio.get_running_loop()
+            over: asyncio.Future[None] = loop.create_future()
+            loop.call_at(first_expiry + 0.02, over.set_result, None)
+            await over
+            # the first request after the end must be a handshake
+            assert (await handshake(client)).error_code == 0
+            await authenticate(client, ALICE)
+            await client.ask(ApiKey.METADATA, 1)
+            other = await served.dial("SECURE")
+            await log_in(other, "PLAIN", PlainClientExchange("alice", "a-secret"))
+            await other.ask(ApiKey.METADATA, 1)
+            over = loop.create_future()
+            loop.call_later(0.2, over.set_result, None)
+            await over
+            await other.send(other.request(ApiKey.METADATA, 1))
+            assert await other.ended()
+            assert served.server.planes["data"].expired_connections_killed == 1
+
+    asyncio.run(main())
+
+
+def test_nobody_becomes_somebody_else_on_the_way() -> None:
+    async def main() -> None:
+        async with serving(SASL | {"connections.max.reauth.ms": "60000"}, credentials=Users()) as served:
+            client = await served.dial("SECURE")
+            await log_in(client, "PLAIN", PlainClientExchange("alice", "a-secret"))
+            await handshake(client)
+            body = SaslAuthenticateRequest(auth_bytes=b"\0bob\0b-secret").encode(1)
+            await client.send(client.request(ApiKey.SASL_AUTHENTICATE, 1, body))
+            assert await client.ended()
+            (event,) = await served.trail.until(AuditKind.DENIED)
+            assert "re-authentication as User:bob on a connection of User:alice" in event.reason
+            other = await served.dial("SECURE")
+            await log_in(other, "PLAIN", PlainClientExchange("alice", "a-secret"))
+            assert (await handshake(other, "SCRAM-SHA-256")).error_code == Error.ILLEGAL_SASL_STATE
+            assert await other.ended()
+
+    asyncio.run(main())

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+
+from signalbox.common.limits import ACCEPTS_PER_TURN
+from signalbox.network.data_acceptor import DataAcceptor
+from signalbox.transport.data_loop import DataLoop
+from tests.transport.loopback import until
+
+
+def listening() -> tuple[socket.socket, tuple[str, int]]:
+    sock = socket.socket()
+    sock.bind(("127.0.0.1", 0))
+    sock.listen(128)
+    sock.setblocking(False)
+    return sock, sock.getsockname()
+
+
+def test_a_storm_is_taken_in_portions() -> None:
+    async def main() -> None:
+        loop = DataLoop(asyncio.get_running_loop(), budget_us=1)
+        sock, address = listening()
+        portions: list[int] = []
+        accepted: list[socket.socket] = []
+
+        def take(connection: socket.socket) -> None:
+            accepted.append(connection)
+            portions.append(loop.turns)
+
+        acceptor = DataAcceptor(loop, sock, lambda: 0.0, take)
+        clients = [socket.create_connection(address) for _ in range(ACCEPTS_PER_TURN * 2 + 5)]
+        acceptor.start()
+        await until(lambda: len(accepted) == len(clients))
+        assert max(portions.count(turn) for turn in set(portions)) == ACCEPTS_PER_TURN
+        acceptor.stop()
+        for connection in [*clients, *accepted]:
+            connection.close()
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_without_room_newcomers_wait_in_the_kernel() -> None:
+    async def main() -> None:
+        loop = DataLoop(asyncio.get_running_loop())
+        sock, address = listening()
+        waits = [0.0, 0.01, 0.01, 0.0, 0.01]
+        accepted: asyncio.Queue[socket.socket] = asyncio.Queue()
+        acceptor = DataAcceptor(loop, sock, lambda: waits.pop(0) if waits else 5.0, accepted.put_nowait)
+        acceptor.start()
+        clients = [socket.create_connection(address) for _ in range(3)]
+        first, second = await accepted.get(), await accepted.get()
+        assert acceptor.paused_count >= 2
+        assert accepted.empty()
+        acceptor.stop()
+        for connection in [*clients, first, second]:
+            connection.close()
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_a_stopped_acceptor_does_not_come_back() -> None:
+    async def main() -> None:
+        loop = DataLoop(asyncio.get_running_loop())
+        sock, address = listening()
+        acceptor = DataAcceptor(loop, sock, lambda: 0.001, lambda _: None)
+        acceptor.start()
+        client = socket.create_connection(address)
+        await until(lambda: acceptor.paused_count > 0)
+        acceptor.stop()
+        await asyncio.sleep(0.005)
+        assert acceptor.paused_count >= 1
+        assert sock.fileno() == -1
+        client.close()
+        loop.close()
+
+    asyncio.run(main())

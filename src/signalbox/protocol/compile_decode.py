@@ -9,7 +9,8 @@ bytes left before anything is allocated for them.
 
 The buffer is `bytes`; where a message carries records and is large, a second variant reads a memoryview, so
 that the frame is not copied. Local names: `b` buffer, `m` memoryview of it, `o` offset, `e` end of a value,
-`n` length just read, `z0`, `z1`... the object being filled at each depth.
+`n` length just read, `z0`, `z1`... the object being filled at each depth; capital letters are the helpers and
+constants that `SourceWriter.scope` holds.
 """
 
 from __future__ import annotations

@@ -196,6 +196,7 @@ class LoopbackBroker:
                 max_version=min(row.max_version, self.max_versions.get(key, row.max_version)),
             )
             for key, row in API_TABLE.items()
+            if self.max_versions.get(key, row.max_version) >= row.min_version
         ]
         return ApiVersionsResponse(api_keys=rows)
 

@@ -59,13 +59,12 @@ class ControllerLanes:
         return self._lanes[0].api_ranges if self._lanes else None
 
     def take(self) -> ClientConnection | None:
-        """The lane with the fewest requests. None: there is none, one is being opened."""
-        if not self._lanes:
+        """The lane with the fewest requests. None: all are busy or there is none, another is being opened; ask again
+        when it is ready or a request was answered."""
+        lane = min(self._lanes, key=lambda row: row.in_flight, default=None)
+        if (lane is None or lane.in_flight) and len(self._lanes) < MAX_LANES:
             self.open_soon()
             return None
-        lane = min(self._lanes, key=lambda row: row.in_flight)
-        if lane.in_flight and len(self._lanes) < MAX_LANES:
-            self.open_soon()
         return lane
 
     def open_soon(self) -> None:

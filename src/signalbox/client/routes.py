@@ -1,0 +1,176 @@
+"""The route probe: who really answers at an address, on Kafka clusters of any make and age (R8, misroute.md e.1).
+
+Steps: resolve, TCP, TLS, SASL, then identity by the best evidence to be had. A broker that speaks ApiVersions 5 must
+take the true pair *and* refuse a false one: taking proves nothing where the fields are ignored. On older ones
+DescribeConfigs BROKER=<id> is answered by that broker alone, and an id that cannot exist must be refused too.
+Read-only; connections are opened one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import replace
+
+from signalbox.client.connection import ClientConnection, connect, resolve
+from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.failures import AuthenticationRefused, ClientFailure, ConnectFailed, Misrouted, PeerBroke
+from signalbox.client.node import Address, Identity, Node
+from signalbox.client.route_evidence import Grade, RouteEvidence, Verdict
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
+from signalbox.protocol.messages.metadata import MetadataRequest
+
+_BROKER_RESOURCE = 4
+_IMPOSSIBLE_NODE_ID = 0x7FFF_FFFE
+_STAGE_VERDICTS = {"resolve": Verdict.UNRESOLVED, "tcp": Verdict.REFUSED, "tls": Verdict.TLS}
+
+
+class RouteProbe:
+    """Probes addresses with one set of connection settings. `candidates` are node ids that may be met by mistake."""
+
+    def __init__(self, settings: ConnectionSettings, candidates: Collection[int] = ()) -> None:
+        self._settings = replace(settings, identity_enabled=True)
+        self._candidates = tuple(candidates)
+
+    async def probe(self, address: Address, expected: Identity | None = None) -> list[RouteEvidence]:
+        """One piece of evidence per IP address behind `address`."""
+        try:
+            ips = await resolve(address)
+        except ConnectFailed as failure:
+            unresolved = RouteEvidence(
+                address=address, ip="", expected=expected, verdict=Verdict.UNRESOLVED, text=str(failure)
+            )
+            return [unresolved]
+        return [await self._probe_ip(address, ip, expected) for ip in ips]
+
+    async def _probe_ip(self, address: Address, ip: str, expected: Identity | None) -> RouteEvidence:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            found = await self._identify(address, ip, expected)
+        except ClientFailure as failure:
+            found = RouteEvidence(
+                address=address, ip=ip, expected=expected, verdict=_verdict_of(failure), text=str(failure)
+            )
+        return replace(found, duration_ms=(loop.time() - started) * 1000)
+
+    async def _identify(self, address: Address, ip: str, expected: Identity | None) -> RouteEvidence:
+        """Who is there, and whether that is who was expected."""
+        refused = False
+        connection: ClientConnection | None = None
+        if expected is not None:
+            try:
+                connection = await connect(address, self._settings, expected, resolved=[ip])
+            except Misrouted:
+                refused = True
+        if connection is None:
+            connection = await connect(address, self._settings, resolved=[ip])
+        try:
+            return await self._identify_on(connection, ip, expected, refused)
+        finally:
+            connection.close("the probe is over")
+
+    async def _identify_on(
+        self, connection: ClientConnection, ip: str, expected: Identity | None, refused: bool
+    ) -> RouteEvidence:
+        answer = await connection.request(MetadataRequest(topics=[]))
+        cluster_id: str | None = answer.cluster_id
+        found = RouteEvidence(
+            address=connection.address,
+            ip=ip,
+            expected=expected,
+            verdict=Verdict.ROUTE_UNVERIFIED,
+            grade=Grade.CLUSTER_ONLY,
+            answering_cluster=cluster_id,
+            api_versions_max=(connection.api_ranges.range_of(ApiKey.API_VERSIONS) or (0, 0))[1],
+        )
+        if expected is not None and cluster_id != expected.cluster_id:
+            text = f"cluster {cluster_id} answers, expected was {expected.cluster_id}"
+            return replace(found, verdict=Verdict.WRONG_CLUSTER, text=text)
+        if expected is not None and connection.verified and await self._refuses_others(connection, ip):
+            return replace(found, verdict=Verdict.ROUTE_OK, grade=Grade.VERIFIED, answering_node=expected.node_id)
+        wanted = () if expected is None else (expected.node_id,)
+        node_id, grade = await self._find_node(connection, ip, cluster_id, wanted, refused)
+        if node_id is None and refused and expected is not None:
+            text = f"node {expected.node_id} is refused here, and who answers is unknown"
+            return replace(found, verdict=Verdict.WRONG_NODE, grade=Grade.SWEPT, text=text)
+        if node_id is None or grade is None:
+            return replace(
+                found, text="the broker does not tell which node it is (no ApiVersions 5, no right to see configs)"
+            )
+        right = expected is None or node_id == expected.node_id
+        text = "" if right else f"node {node_id} answers, expected was node {expected.node_id if expected else '-'}"
+        verdict = Verdict.ROUTE_OK if right else Verdict.WRONG_NODE
+        return replace(found, verdict=verdict, grade=grade, answering_node=node_id, text=text)
+
+    async def _refuses_others(self, connection: ClientConnection, ip: str) -> bool:
+        """Does this broker refuse an identity that nobody has? If not, its acceptance proves nothing."""
+        assert connection.identity is not None
+        return not await self._takes(connection.address, ip, connection.identity._replace(node_id=_IMPOSSIBLE_NODE_ID))
+
+    async def _takes(self, address: Address, ip: str, identity: Identity) -> bool:
+        try:
+            other = await connect(address, self._settings, identity, resolved=[ip])
+        except Misrouted:
+            return False
+        other.close("the probe is over")
+        return True
+
+    async def _find_node(
+        self, connection: ClientConnection, ip: str, cluster_id: str | None, wanted: tuple[int, ...], refused: bool
+    ) -> tuple[int | None, Grade | None]:
+        """The node that answers: by identity where that is compared, by its configs elsewhere."""
+        ids = dict.fromkeys((*wanted, *self._candidates))
+        if refused and cluster_id is not None:
+            for node_id in ids:
+                if node_id not in wanted and await self._takes(connection.address, ip, Identity(cluster_id, node_id)):
+                    return node_id, Grade.SWEPT
+            return None, None
+        if ApiKey.DESCRIBE_CONFIGS not in connection.api_ranges or await _is_broker(connection, _IMPOSSIBLE_NODE_ID):
+            return None, None
+        for node_id in ids:
+            if await _is_broker(connection, node_id):
+                return node_id, Grade.CONFIGS
+        return None, None
+
+
+async def _is_broker(connection: ClientConnection, node_id: int) -> bool:
+    """Does the broker at the other end describe this broker's own configs? Only node `node_id` does."""
+    resource = DescribeConfigsRequest.DescribeConfigsResource(
+        resource_type=_BROKER_RESOURCE, resource_name=str(node_id), configuration_keys=["broker.id"]
+    )
+    answer = await connection.request(DescribeConfigsRequest(resources=[resource]))
+    return all(row.error_code == Error.NONE for row in answer.results)
+
+
+def _verdict_of(failure: ClientFailure) -> Verdict:
+    if isinstance(failure, AuthenticationRefused):
+        return Verdict.AUTH
+    if isinstance(failure, PeerBroke):
+        return Verdict.TLS if "TLS" in failure.problem else Verdict.NOT_KAFKA
+    if isinstance(failure, ConnectFailed):
+        return _STAGE_VERDICTS.get(failure.stage, Verdict.REFUSED)
+    return Verdict.REFUSED
+
+
+async def advertised_nodes(seed: Address, settings: ConnectionSettings) -> tuple[str | None, list[Node]]:
+    """(cluster id, nodes) as the broker behind one address tells them."""
+    connection = await connect(seed, settings)
+    try:
+        answer = await connection.request(MetadataRequest(topics=[]))
+    finally:
+        connection.close("the probe is over")
+    return answer.cluster_id, [Node(row.node_id, Address(row.host, row.port), row.rack) for row in answer.brokers]
+
+
+async def probe_cluster(seed: Address, settings: ConnectionSettings) -> list[RouteEvidence]:
+    """Every address that the cluster behind `seed` advertises on that listener, each with the node it should be."""
+    cluster_id, nodes = await advertised_nodes(seed, settings)
+    probe = RouteProbe(settings, [node.node_id for node in nodes])
+    found: list[RouteEvidence] = []
+    for node in nodes:
+        expected = Identity(cluster_id, node.node_id) if cluster_id is not None else None
+        found += await probe.probe(node.address, expected)
+    return found

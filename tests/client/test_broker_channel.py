@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from signalbox.client.broker_channel import CONTROL_VERSIONS, BrokerChannel
+from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.failures import ClientFailure
+from signalbox.client.node import Address, Node
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
+from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from tests.client.crossed_cluster import until
+from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
+
+SETTINGS = ConnectionSettings(client_id="1", connect_timeout_ms=1_000, request_timeout_ms=300)
+
+
+def with_channel(test: Callable[[LoopbackBroker, BrokerChannel, list[int]], Awaitable[None]], node_id: int = 2) -> None:
+    async def run() -> None:
+        async with LoopbackCluster() as cluster:
+            broker = await cluster.add_broker(2)
+            broker.scripts[ApiKey.LEADER_AND_ISR] = lambda request, version: LeaderAndIsrResponse()
+            broker.scripts[ApiKey.UPDATE_METADATA] = lambda request, version: UpdateMetadataResponse()
+            broker.scripts[ApiKey.STOP_REPLICA] = lambda request, version: StopReplicaResponse()
+            unreachable: list[int] = []
+
+            def note(broker_id: int, failure: ClientFailure) -> None:
+                unreachable.append(broker_id)
+
+            channel = BrokerChannel(Node(node_id, Address(*broker.address)), "cluster-A", SETTINGS, note)
+            try:
+                await test(broker, channel, unreachable)
+            finally:
+                await channel.close()
+
+    asyncio.run(run())
+
+
+def control(broker: LoopbackBroker) -> list[tuple[ApiKey, int, Any]]:
+    return [row for row in broker.requests if row[0] in CONTROL_VERSIONS]
+
+
+def test_control_versions_are_the_newest_that_zookeeper_brokers_had() -> None:
+    assert {API_TABLE[key].max_version - version for key, version in CONTROL_VERSIONS.items()} == {0}
+
+
+def test_requests_go_out_in_order_one_at_a_time_at_fixed_versions() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        under_way = []
+
+        async def slow(request: Any, version: int) -> Any:
+            under_way.append(request.controller_epoch)
+            assert len(under_way) == 1
+            await asyncio.sleep(0.005)
+            under_way.clear()
+            return LeaderAndIsrResponse()
+
+        broker.scripts[ApiKey.LEADER_AND_ISR] = slow
+        answers = [channel.send(LeaderAndIsrRequest(controller_epoch=i)) for i in range(5)]
+        answers += [channel.send(UpdateMetadataRequest()), channel.send(StopReplicaRequest())]
+        assert channel.queue_size == 7
+        await asyncio.gather(*answers)
+        sent = control(broker)
+        assert [row[2].controller_epoch for row in sent[:5]] == [0, 1, 2, 3, 4]
+        assert [(row[0], row[1]) for row in sent[4:]] == [
+            (ApiKey.LEADER_AND_ISR, 7),
+            (ApiKey.UPDATE_METADATA, 8),
+            (ApiKey.STOP_REPLICA, 4),
+        ]
+        (hello,) = broker.seen(ApiKey.API_VERSIONS)
+        assert (hello.cluster_id, hello.node_id) == ("cluster-A", 2)
+
+    with_channel(test)
+
+
+def test_a_request_is_sent_again_until_it_is_answered_and_the_others_wait_behind_it() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        tries = []
+
+        def deaf_at_first(request: Any, version: int) -> Any:
+            tries.append(request.controller_epoch)
+            return LeaderAndIsrResponse() if len(tries) > 2 else None
+
+        broker.scripts[ApiKey.LEADER_AND_ISR] = deaf_at_first
+        first = channel.send(LeaderAndIsrRequest(controller_epoch=1))
+        second = channel.send(UpdateMetadataRequest(controller_epoch=1))
+        await asyncio.wait_for(asyncio.gather(first, second), 3)
+        assert tries == [1, 1, 1]
+        assert [row[0] for row in control(broker)][-1] == ApiKey.UPDATE_METADATA
+
+    with_channel(test)
+
+
+def test_a_silent_broker_is_reconnected_to_after_the_request_timeout() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        async def silent(request: Any, version: int) -> Any:
+            broker.scripts[ApiKey.UPDATE_METADATA] = lambda request, version: UpdateMetadataResponse()
+            await asyncio.sleep(60)
+
+        broker.scripts[ApiKey.UPDATE_METADATA] = silent
+        await asyncio.wait_for(channel.send(UpdateMetadataRequest()), 3)
+        assert len(control(broker)) == 2
+        assert broker.connections == 2
+
+    with_channel(test)
+
+
+def test_a_broker_that_dies_is_noticed_at_once_and_met_again_when_it_returns() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        await channel.send(UpdateMetadataRequest())
+        await broker.stop()
+        await until(lambda: bool(unreachable))
+        assert set(unreachable) == {2}
+        waiting = channel.send(UpdateMetadataRequest())
+        await broker.start()
+        await asyncio.wait_for(waiting, 3)
+
+    with_channel(test)
+
+
+def test_a_misrouted_channel_counts_and_tries_on() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        waiting = channel.send(UpdateMetadataRequest())
+        await until(lambda: channel.misroutes >= 2)
+        assert not control(broker)
+        assert not waiting.done()
+        assert unreachable == []
+
+    with_channel(test, node_id=3)
+
+
+def test_closing_cancels_what_is_queued() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        await broker.stop()
+        waiting = channel.send(UpdateMetadataRequest())
+        await channel.close()
+        assert waiting.cancelled()
+        with pytest.raises(asyncio.CancelledError):
+            await channel.send(UpdateMetadataRequest())
+
+    with_channel(test)
+
+
+def test_a_request_that_was_given_up_is_not_sent() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        channel.send(UpdateMetadataRequest(controller_epoch=1)).cancel()
+        await channel.send(UpdateMetadataRequest(controller_epoch=2))
+        assert [row[2].controller_epoch for row in control(broker)] == [2]
+
+    with_channel(test)

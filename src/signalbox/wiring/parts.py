@@ -37,11 +37,9 @@ from signalbox.controller.decision import Inputs
 from signalbox.controller.runtime import Controller
 from signalbox.controller.runtime import Neighbours as ControllerNeighbours
 from signalbox.controller.settings import ControllerSettings
-from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings, offsets_topic_configs
-from signalbox.coordinator.group.group_records import GroupRecordSerde
-from signalbox.coordinator.group.group_shard import GroupShard
+from signalbox.coordinator.config_rows import offsets_topic_configs
 from signalbox.coordinator.group_coordinator import GroupCoordinator
-from signalbox.coordinator.runtime import CoordinatorRuntime, new_member_suffix
+from signalbox.coordinator.opening import open_group_coordinator
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.registration_keeper import RegistrationKeeper
@@ -222,7 +220,7 @@ async def build_parts(
         replication_config(dict(config.values)),
     )
     repository.subscribe(partial(_topic_config_changed, replicas))
-    coordinator = leadership.coordinator = _coordinator(config, replicas, clock)
+    coordinator = leadership.coordinator = _coordinator(config, replicas, clock, metrics)
 
     requests_context = RequestContext(
         f"broker-{node_id}",
@@ -351,17 +349,11 @@ def _controller_settings(config: NodeConfig) -> ControllerSettings:
     )
 
 
-def _coordinator(config: NodeConfig, replicas: ReplicaManager, clock: Clock) -> GroupCoordinator:
-    settings = GroupSettings.read(config.values)
-    runtime_settings = RuntimeSettings.read(config.values)
-    runtime = CoordinatorRuntime(
-        ReplicatedOffsetsLog(replicas, runtime_settings.commit_timeout_ms),
-        GroupRecordSerde(),
-        lambda partition, timer: GroupShard(partition, timer, clock, settings, new_member_suffix),
-        clock,
-        runtime_settings,
-    )
-    return GroupCoordinator(runtime, settings, config["offsets.topic.num.partitions"])
+def _coordinator(
+    config: NodeConfig, replicas: ReplicaManager, clock: Clock, metrics: MetricRegistry
+) -> GroupCoordinator:
+    log = ReplicatedOffsetsLog(replicas, config["offsets.commit.timeout.ms"])
+    return open_group_coordinator(log, clock, config.values, metrics)
 
 
 def _creation_settings(config: NodeConfig) -> TopicCreationSettings:

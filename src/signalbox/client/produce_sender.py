@@ -65,14 +65,16 @@ class ProduceSender:
         loop = asyncio.get_running_loop()
         while True:
             self._wake.clear()
-            self._expire(loop.time())
-            ready = self._ready(loop.time())
+            now = loop.time()
+            self._expire(now)
+            ready = self._ready(now)
             identity = await self._identity_for(ready) if ready else None
             if identity is not None:
-                for node_id, sending in self._ready(loop.time()).items():
+                now = loop.time()
+                for node_id, sending in self._ready(now).items():
                     self._dispatch(node_id, sending, identity)
             try:
-                async with asyncio.timeout(self._next_event(loop.time())):
+                async with asyncio.timeout_at(self._next_event(now)):
                     await self._wake.wait()
             except TimeoutError:
                 continue
@@ -99,14 +101,14 @@ class ProduceSender:
         return self._client.keeper.last_failure or NoUsableNode(f"its leader, node {leader_id}, cannot be asked")
 
     def _next_event(self, now: float) -> float:
+        """When time alone makes a batch ready that was not at `now`, the time at which readiness was judged."""
         times = [now + 1.0]
         for queue in self._queues.values():
             if queue.batches and not queue.in_flight:
                 head = queue.batches[0]
                 linger_until = 0.0 if head.closed or self._flushes else head.created_at + self._linger
                 times += [max(queue.retry_at, linger_until), head.deadline]
-        due = [at for at in times if at > now]
-        return max(0.001, min(due) - now)
+        return min(at for at in times if at > now)
 
     def _expire(self, now: float) -> None:
         """Give up the batches whose delivery timeout has passed."""

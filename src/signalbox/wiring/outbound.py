@@ -4,17 +4,14 @@ that listener, as Kafka does (facts: 1.9)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
+from signalbox.client.client_security import sasl_login
 from signalbox.client.connection_settings import PLAINTEXT, ConnectionSecurity, ConnectionSettings
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.network.listener_security import JAAS_FILE_KEY, login_module, read_jaas_file
 from signalbox.network.network_settings import NetworkSettings
 from signalbox.security.jaas import JaasError, LoginModule
-from signalbox.security.sasl.mechanism import SaslClientExchange, SaslError
-from signalbox.security.sasl.plain import PLAIN, PlainClientExchange
-from signalbox.security.sasl.scram import ScramClientExchange
 from signalbox.security.tls import TlsConfigError, client_context, tls_settings
 
 _MECHANISM_KEY = "sasl.mechanism.inter.broker.protocol"
@@ -32,7 +29,7 @@ def outbound_security(
             context = client_context(tls_settings(listener.text, listener.names))
         except TlsConfigError as error:
             faults.append(ConfigFault(error.key, "", error.problem, f"Needed to connect to peers on {listener_name}"))
-    new_sasl_client = None
+    login = None
     if protocol.uses_sasl:
         mechanism = listener.text(_MECHANISM_KEY)
         jaas_file, more = read_jaas_file(settings.everywhere.text(JAAS_FILE_KEY))
@@ -53,10 +50,10 @@ def outbound_security(
                 )
             )
         else:
-            new_sasl_client = partial(PeerSaslClient, mechanism, *credentials)
-    if context is None and new_sasl_client is None:
+            login = sasl_login(mechanism, *credentials)
+    if context is None and login is None:
         return PLAINTEXT, faults
-    return ConnectionSecurity(ssl_context=context, new_sasl_client=new_sasl_client), faults
+    return ConnectionSecurity(ssl_context=context, sasl=login), faults
 
 
 def connection_settings(node_id: int, security: ConnectionSecurity, values: Mapping[str, object]) -> ConnectionSettings:
@@ -77,25 +74,3 @@ def _credentials(module: LoginModule | None) -> tuple[str, str] | None:
         return None
     user, password = module.options.get("username"), module.options.get("password")
     return None if user is None or password is None else (user, password)
-
-
-class PeerSaslClient:
-    """One authentication at a peer: security's exchange in the words of client's connections."""
-
-    def __init__(self, mechanism: str, user: str, password: str) -> None:
-        self.mechanism = mechanism
-        self._exchange: SaslClientExchange = (
-            PlainClientExchange(user, password)
-            if mechanism == PLAIN
-            else ScramClientExchange(mechanism, user, password)
-        )
-
-    def first_message(self) -> bytes:
-        return self._exchange.first()
-
-    def next_message(self, challenge: bytes) -> bytes | None:
-        """ValueError when the peer does not prove that it knows the password."""
-        try:
-            return self._exchange.respond(challenge)
-        except SaslError as error:
-            raise ValueError(str(error)) from error

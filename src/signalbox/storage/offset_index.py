@@ -7,6 +7,7 @@ when the segment is flushed, rolled or closed: after a crash it is rebuilt from 
 
 from __future__ import annotations
 
+import os
 import sys
 from array import array
 from bisect import bisect_right
@@ -62,8 +63,9 @@ class OffsetIndex:
         """Brings the file up to date: entries since the last save are added, truncated ones cut off."""
         fd = file_system.open(self.path, create=True)
         try:
-            file_system.truncate(fd, self._saved * ENTRY_SIZE_BYTES)
             write_whole(file_system, fd, self._encoded(self._saved), self._saved * ENTRY_SIZE_BYTES)
+            if os.path.getsize(self.path) > len(self) * ENTRY_SIZE_BYTES:  # truncating costs a journal entry
+                file_system.truncate(fd, len(self) * ENTRY_SIZE_BYTES)
         finally:
             file_system.close(fd)
         self._saved = len(self._relative)

@@ -7,6 +7,7 @@ entry, so that a restart knows it without reading the log.
 
 from __future__ import annotations
 
+import os
 import struct
 from array import array
 from bisect import bisect_right
@@ -67,8 +68,9 @@ class TimeIndex:
         )
         fd = file_system.open(self.path, create=True)
         try:
-            file_system.truncate(fd, self._saved * ENTRY_SIZE_BYTES)
             write_whole(file_system, fd, data, self._saved * ENTRY_SIZE_BYTES)
+            if os.path.getsize(self.path) > len(self) * ENTRY_SIZE_BYTES:  # truncating costs a journal entry
+                file_system.truncate(fd, len(self) * ENTRY_SIZE_BYTES)
         finally:
             file_system.close(fd)
         self._saved = len(self)

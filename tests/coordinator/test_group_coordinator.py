@@ -75,6 +75,35 @@ async def test_so_is_every_refusal(api: ApiKey, version: int) -> None:
 
 
 @transcript
+async def test_full_answers_can_be_said_at_every_version() -> None:
+    """Static members, offsets with metadata and leader epochs: what newer versions know must not trip older ones."""
+    bench = await Bench().start()
+    joins = [bench.join(instance="i1"), bench.join(version=3)]
+    await bench.pass_time(9_000)
+    leader, follower = (join.response for join in joins)
+    syncs = [
+        bench.sync(leader, {leader.member_id: b"a", follower.member_id: b"b"}, instance="i1"),
+        bench.sync(follower),
+    ]
+    bench.commit({("t", 0): 5}, group="simple", metadata="m")
+    await settle()
+    everything = [(ApiKey.JOIN_GROUP, leader), (ApiKey.JOIN_GROUP, follower)]
+    everything += [(ApiKey.SYNC_GROUP, sync.response) for sync in syncs]
+    for api, response in everything:
+        for version in range(API_TABLE[api].min_version, API_TABLE[api].max_version + 1):
+            assert response.encode(version)
+    for api, fields in (
+        (ApiKey.DESCRIBE_GROUPS, {"groups": ["g", "unknown"]}),
+        (ApiKey.LIST_GROUPS, {}),
+        (ApiKey.OFFSET_FETCH, {"group_id": "simple", "topics": None}),
+    ):
+        for version in range(max(API_TABLE[api].min_version, 2), min(API_TABLE[api].max_version, 7) + 1):
+            request = API_TABLE[api].request(**fields)
+            client = ClientContext("c", "/127.0.0.1", version)
+            assert Pending(method_of(bench.coordinator, api)(request, client)).response.encode(version)
+
+
+@transcript
 async def test_groups_are_spread_over_the_partitions_there_are() -> None:
     bench = await Bench().start()
     assert bench.coordinator.partition_for("hello") == 0

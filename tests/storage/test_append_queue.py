@@ -1,12 +1,20 @@
 """Two-step appends: accepted, then written together; or all taken back together."""
 
 import errno
+import struct
+import tempfile
 from pathlib import Path
 
 import pytest
+from crc32c import crc32c
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.records.batch_header import unpack_header
+from signalbox.protocol.records.validate import validate_batches
 from signalbox.storage.append_info import LogAppendInfo
+from signalbox.storage.batch_admission import batch_rules
 from signalbox.storage.faulty_file_system import FaultyFileSystem
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
@@ -296,3 +304,50 @@ def test_flush_messages_syncs_before_anybody_is_told(tmp_path: Path) -> None:
     with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
         log.flush_appends()
     assert [error for _, error in told] == [None, None, Error.KAFKA_STORAGE_ERROR]
+
+
+# -- the one-glance check and the careful one ---------------------------------------------------------------------
+
+FIELDS = {
+    "batch_length": ("i", 8),
+    "magic": ("b", 16),
+    "attributes": ("h", 21),
+    "last_offset_delta": ("i", 23),
+    "base_timestamp": ("q", 27),
+    "max_timestamp": ("q", 35),
+    "producer_id": ("q", 43),
+    "producer_epoch": ("h", 51),
+    "base_sequence": ("i", 53),
+    "record_count": ("i", 57),
+}
+NEAR = st.sampled_from([-2, -1, 0, 1, 2, 3, 4, 5, 7, 8, 16, 64, 100, 3000, NOW_MS, NOW_MS + 3_600_001, 2**31 - 1])
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    changes=st.dictionaries(st.sampled_from(sorted(FIELDS)), NEAR, max_size=3),
+    signed=st.booleans(),
+    cut=st.sampled_from([0, 0, 0, 1]),
+    producer_id=st.sampled_from([-1, 5]),
+)
+def test_what_passes_at_a_glance_passes_the_careful_check_and_the_other_way_round(
+    changes: dict[str, int], signed: bool, cut: int, producer_id: int
+) -> None:
+    config = LogConfig(max_message_bytes=2000)
+    data = bytearray(batch(3, producer_id=producer_id))
+    for name, value in changes.items():
+        code, position = FIELDS[name]
+        bits = struct.calcsize(f">{code}") * 8
+        struct.pack_into(f">{code}", data, position, min(value, 2 ** (bits - 1) - 1))
+    if signed:
+        struct.pack_into(">I", data, 17, crc32c(memoryview(data)[21:]))
+    final = bytes(data[: len(data) - cut])
+    with tempfile.TemporaryDirectory() as folder:
+        glance = new_log(Path(folder), config)._passes(final, unpack_header(final, 0), NOW_MS)
+    try:
+        header = validate_batches(final, batch_rules(config), now_ms=NOW_MS)[0]
+    except KafkaError:
+        assert not glance
+    else:
+        flagged = header.is_transactional or header.attributes > 4  # legal, but not ordinary
+        assert glance != flagged

@@ -1,4 +1,6 @@
 import errno
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -245,3 +247,27 @@ def test_checkpoints_of_high_watermarks_alone(tmp_path: Path) -> None:
     logs.checkpoint_high_watermarks()
     assert (tmp_path / "replication-offset-checkpoint").read_text() == "0\n1\nflights 0 4\n"
     logs.close()
+
+
+def test_nothing_that_was_told_is_lost_to_sigkill(tmp_path: Path) -> None:
+    told = 0
+    for _ in range(3):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.storage.appending_process", str(tmp_path)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        goal = told + 2_000
+        while told < goal:
+            told = int(process.stdout.readline())
+        process.kill()
+        process.communicate()
+        logs = manager(tmp_path)
+        log = logs.get(TP)
+        assert log is not None
+        assert log.log_end_offset >= told
+        assert offsets(log) == list(range(log.log_end_offset))
+        assert log.body.producers.entries[7].last_sequence == log.log_end_offset - 1
+        told = log.log_end_offset
+        die(logs)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
+from signalbox.common.metrics import Metrics, NullMetrics
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.background import Background, InlineBackground
 from signalbox.storage.clean_shutdown import take_marker, write_marker
@@ -27,6 +28,7 @@ from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_directory import LogDirectory
 from signalbox.storage.log_loader import LastRun, create_body, load_body
+from signalbox.storage.log_metrics import LogMetrics
 from signalbox.storage.meta_properties import (
     MetaProperties,
     check_owner,
@@ -50,6 +52,7 @@ class LogManager:
         clock: Clock,
         background: Background | None = None,
         on_offline: Callable[[LogDirectory], None] = lambda directory: None,
+        metrics: Metrics | None = None,
     ) -> None:
         self._clock = clock
         self._background = background or InlineBackground()
@@ -57,6 +60,7 @@ class LogManager:
         self.directories = [
             LogDirectory(path, disk, self._background, clock, on_offline) for path in map(os.path.abspath, log_dirs)
         ]
+        self._metrics = LogMetrics(metrics or NullMetrics(), self.directories)
         self._logs: dict[TopicPartition, Log] = {}
 
     # -- life ---------------------------------------------------------------------------------------------------
@@ -109,6 +113,7 @@ class LogManager:
                 max(high_watermarks.get(topic_partition, 0), log.log_start_offset), log.log_end_offset
             )
             self._logs[topic_partition] = log
+            self._metrics.added(log)
 
     def close(self, broker_epoch: int = -1) -> None:
         """Makes everything durable and marks the shutdown as clean where that worked."""
@@ -169,6 +174,7 @@ class LogManager:
                 if topic_id != ZERO_UUID:
                     write_topic_id(directory.disk.file_system, folder, topic_id)
             log = self._logs[topic_partition] = Log(topic_partition, topic_id, body, 0)
+            self._metrics.added(log)
         elif topic_id not in (log.topic_id, ZERO_UUID):
             if log.topic_id != ZERO_UUID:
                 raise KafkaError(Error.INCONSISTENT_TOPIC_ID, f"{topic_partition} on disk belongs to another topic id")
@@ -182,6 +188,7 @@ class LogManager:
         log = self._logs.pop(topic_partition, None)
         if log is None:
             return
+        self._metrics.removed(log)
         directory = log.body.directory
         with directory.guard(f"deleting {log.body.folder}"):
             doomed = os.path.join(directory.path, deleted_folder_name(topic_partition))

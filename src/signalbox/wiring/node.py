@@ -128,7 +128,8 @@ class Node:
     async def _hand_over(self, parts: NodeParts) -> None:
         """Ask the controller to move leadership away; give up after the configured tries (KIP-291, C3)."""
         request = ControlledShutdownRequest(broker_id=self.config.node_id, broker_epoch=parts.epochs.broker_epoch)
-        for attempt in range(self.config["controlled.shutdown.max.retries"] + 1):
+        tries = self.config["controlled.shutdown.max.retries"]
+        for attempt in range(tries + 1):
             try:
                 answer = await parts.shutdown_channel.request(request, _SHUTDOWN_REQUEST_MS)
             except KafkaError as error:
@@ -142,10 +143,10 @@ class Node:
                     Error.of(answer.error_code).name,
                     len(answer.remaining_partitions),
                 )
-                if len(parts.cache.image.brokers) <= 1:
-                    break  # nobody is left to take over
-            if attempt < self.config["controlled.shutdown.max.retries"]:
-                await asyncio.sleep(self.config["controlled.shutdown.retry.backoff.ms"] / 1000)
+            backoff_s = self.config["controlled.shutdown.retry.backoff.ms"] / 1000
+            # Alone, nobody is left to take over: waiting longer helps nobody.
+            if await parts.cache.wait_until(lambda image: len(image.brokers) <= 1, backoff_s if attempt < tries else 0):
+                break
         log.warning("proceeding to an unclean shutdown: some partitions are still led here")
 
     def _fail(self, reason: str) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 _TOKEN = re.compile(
-    r"""\s+|//[^\n]*|\#[^\n]*|/\*.*?\*/|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<word>[^\s{};="]+)|(?P<mark>[{};=])""",
+    r"""\s+|//[^\n]*|\#[^\n]*|/\*.*?\*/|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<word>(?!/\*)[^\s{};="]+)|(?P<mark>[{};=])""",
     re.DOTALL,
 )
 _FLAGS = frozenset({"required", "requisite", "sufficient", "optional"})

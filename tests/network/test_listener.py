@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from signalbox.network.listener import Listener, served_on
+from signalbox.network.plane import Plane
+from signalbox.network.ports import NetworkPorts
+from signalbox.network.refusals import Refusals
+from signalbox.protocol.api_table import ApiKey
+from tests.network.serving import EchoSink, EveryApi, configured
+from tests.network.test_connection import FORCED, FOUR, Hot
+from tests.network.test_plane import Source
+
+
+def test_a_forced_control_plane_serves_the_four_and_the_set_up() -> None:
+    table, _ = configured(FORCED)
+    everything = EveryApi().versions(table.row("CONTROL"))
+    assert set(served_on(table.row("CONTROL"), everything)) == {*FOUR, ApiKey.API_VERSIONS}
+    client = served_on(table.row("CLIENT"), everything)
+    assert set(everything) - set(client) == {ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
+    assert client[ApiKey.PRODUCE] == (3, 13)
+
+
+def test_frame_limits_and_hot_path() -> None:
+    given = FORCED | {"listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROL:SASL_PLAINTEXT"}
+    table, settings = configured(given)
+    ports = NetworkPorts(request_sink=EchoSink(), api_gate=EveryApi(), hot_path=Hot())
+    refusals = Refusals(ports.audit, ports.metrics, ports.clock)
+    listeners = {
+        row.name: Listener(
+            row, Plane(row.plane, Source()), settings.listener(row.name), ports, ports.request_sink, refusals
+        )
+        for row in table
+    }
+    client, control = listeners["CLIENT"], listeners["CONTROL"]
+    assert client.hot_path is ports.hot_path
+    assert control.hot_path is None
+    assert client.setup_frame_bytes == client.max_frame_bytes == 104_857_600
+    assert control.setup_frame_bytes == 524_288

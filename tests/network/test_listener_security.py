@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import asyncio
+import ssl
+from contextlib import suppress
+from pathlib import Path
+
+from signalbox.common.audit_event import AuditKind
+from signalbox.network.listener_security import build_security, login_module, read_jaas_file
+from signalbox.protocol.api_table import ApiKey
+from signalbox.security.sasl.scram import NoCredentials
+from signalbox.security.tls import TlsSettings, client_context
+from tests.network.serving import configured, serving
+from tests.security.certificates import Authority
+from tests.transport.loopback import framed
+
+AUTHORITY = Authority()
+BROKER, USER = AUTHORITY.identity("broker"), AUTHORITY.identity("user")
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+def properties(**given: str) -> dict[str, str]:
+    return {
+        "listeners": "OPEN://127.0.0.1:0,TLS://127.0.0.1:0,SECURE://127.0.0.1:0",
+        "listener.security.protocol.map": "OPEN:PLAINTEXT,TLS:SSL,SECURE:SASL_SSL",
+        "inter.broker.listener.name": "OPEN",
+        "ssl.keystore.key": BROKER.key_pem(),
+        "ssl.keystore.certificate.chain": BROKER.certificate_pem,
+        "ssl.truststore.certificates": AUTHORITY.pem,
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secure.plain.sasl.jaas.config": f'{PLAIN} required user_a="b";',
+    } | given
+
+
+def test_each_listener_gets_what_its_protocol_needs() -> None:
+    guards, faults = build_security(*configured(properties()), NoCredentials())
+    assert not faults
+    assert guards["OPEN"].tls_context is None
+    assert not guards["OPEN"].mechanisms
+    assert isinstance(guards["TLS"].tls_context, ssl.SSLContext)
+    assert list(guards["SECURE"].mechanisms) == ["PLAIN"]
+
+
+def test_client_certificates_on_sasl_ssl_need_the_prefixed_key() -> None:
+    given = properties() | {"ssl.client.auth": "required"}
+    guards, _ = build_security(*configured(given), NoCredentials())
+    tls, secure = guards["TLS"].tls_context, guards["SECURE"].tls_context
+    assert tls is not None
+    assert secure is not None
+    assert tls.verify_mode is ssl.CERT_REQUIRED
+    assert secure.verify_mode is ssl.CERT_NONE
+    guards, _ = build_security(
+        *configured(given | {"listener.name.secure.ssl.client.auth": "required"}), NoCredentials()
+    )
+    secure = guards["SECURE"].tls_context
+    assert secure is not None
+    assert secure.verify_mode is ssl.CERT_REQUIRED
+
+
+def test_all_faults_at_once() -> None:
+    given = properties() | {
+        "sasl.enabled.mechanisms": "PLAIN,GSSAPI,SCRAM-SHA-256",
+        "listener.name.secure.plain.sasl.jaas.config": "A required; B required;",
+        "listener.name.tls.ssl.keystore.key": "nonsense",
+        "sasl.jaas.file": "/no/such/file",
+    }
+    _, faults = build_security(*configured(given), NoCredentials())
+    assert [fault.key for fault in faults] == [
+        "sasl.jaas.file",
+        "listener.name.tls.ssl.keystore.key",
+        "listener.name.secure.plain.sasl.jaas.config",
+        "sasl.enabled.mechanisms",
+        "listener.name.secure.scram-sha-256.sasl.jaas.config",
+    ]
+    assert all(fault.problem and fault.remedy for fault in faults)
+
+
+def test_l6_where_a_login_module_comes_from(tmp_path: Path) -> None:
+    path = tmp_path / "jaas.conf"
+    path.write_text(
+        f"secure.KafkaServer {{ {PLAIN} required user_file=x; }};\nKafkaServer {{ {PLAIN} required user_any=x; }};"
+    )
+    jaas_file, faults = read_jaas_file(str(path))
+    assert not faults
+    _, settings = configured(properties())
+
+    def users(listener: str) -> list[str]:
+        module = login_module(listener, "PLAIN", settings.listener(listener), jaas_file)
+        assert module is not None
+        return list(module.users)
+
+    assert users("SECURE") == ["a"]  # the prefixed key comes first
+    assert users("OTHER") == ["any"]
+    _, settings = configured({key: value for key, value in properties().items() if "jaas" not in key})
+    assert users("SECURE") == ["file"]
+    path.write_text("broken")
+    assert "expected '{'" in read_jaas_file(str(path))[1][0].problem
+    assert read_jaas_file("")[1] == []
+
+
+def test_mutual_tls_makes_the_subject_the_principal_and_plain_text_is_refused() -> None:
+    given = properties() | {"listener.name.tls.ssl.client.auth": "required"}
+
+    async def main() -> None:
+        async with serving(given) as served:
+            context = client_context(
+                TlsSettings(
+                    keystore_key=USER.key_pem(),
+                    keystore_certificate_chain=USER.certificate_pem,
+                    truststore_certificates=AUTHORITY.pem,
+                )
+            )
+            reader, writer = await asyncio.open_connection("localhost", served.ports["TLS"], ssl=context)
+            dialled = await served.dial("OPEN")
+            writer.write(dialled.request(ApiKey.METADATA, 1, b"x"))
+            assert await reader.readexactly(9) == framed(b"\0\0\0\1x")
+            assert str(served.sink.seen[0].context.principal) == "User:CN=user,O=Signal\\, Box,C=DE"
+            writer.close()
+            plain = await served.dial("TLS")
+            await plain.send(plain.request(ApiKey.METADATA, 1))
+            assert await plain.ended()
+            assert served.trail.counts["RefusalsTotal", "TLS", "tls_handshake"] == 1
+            stranger = client_context(TlsSettings(truststore_certificates=AUTHORITY.pem))
+            reader, writer = await asyncio.open_connection("localhost", served.ports["TLS"], ssl=stranger)
+            with suppress(OSError):  # an alert, or a plain end: whichever comes first
+                assert await reader.read() == b""
+            await served.trail.until(AuditKind.REFUSED, 2)
+            writer.close()
+            assert len(served.sink.seen) == 1
+
+    asyncio.run(main())

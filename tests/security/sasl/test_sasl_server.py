@@ -1,0 +1,142 @@
+"""The state table of the module, row by row."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.headers import RequestHeader
+from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from signalbox.security.sasl.mechanism import SaslMechanism
+from signalbox.security.sasl.plain import PlainMechanism
+from signalbox.security.sasl.sasl_server import Reply, SaslServerSession, SaslState, illegal_sasl_state
+from signalbox.security.sasl.scram import NoCredentials, ScramMechanism
+
+RIGHT, WRONG = b"\0alice\0secret", b"\0alice\0guess"
+
+
+def session(lifetime_ms: int = 0) -> SaslServerSession:
+    mechanisms: dict[str, SaslMechanism] = {
+        "PLAIN": PlainMechanism({"alice": "secret"}),
+        "SCRAM-SHA-256": ScramMechanism("SCRAM-SHA-256", NoCredentials()),
+    }
+    return SaslServerSession(mechanisms, lifetime_ms)
+
+
+def handshake(of: SaslServerSession, mechanism: str = "PLAIN", version: int = 1) -> Reply:
+    header = RequestHeader(int(ApiKey.SASL_HANDSHAKE), version, 7, None)
+    return of.on_request(header, memoryview(SaslHandshakeRequest(mechanism=mechanism).encode(version)), 0)
+
+
+def authenticate(of: SaslServerSession, token: bytes, version: int = 1) -> Reply:
+    header = RequestHeader(int(ApiKey.SASL_AUTHENTICATE), version, 8, None)
+    return of.on_request(header, memoryview(SaslAuthenticateRequest(auth_bytes=token).encode(version)), 0)
+
+
+def handshake_error(reply: Reply) -> int:
+    assert reply.answer is not None
+    assert reply.answer[:4] == b"\0\0\0\7"
+    return SaslHandshakeResponse.decode(reply.answer, 1, 4).error_code
+
+
+def answer(reply: Reply, version: int = 1) -> SaslAuthenticateResponse:
+    assert reply.answer is not None
+    assert reply.answer[:4] == b"\0\0\0\x08"
+    return SaslAuthenticateResponse.decode(reply.answer, version, 5 if version == 2 else 4)
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_handshake_then_token(version: int) -> None:
+    of = session(lifetime_ms=5000)
+    assert handshake_error(handshake(of)) == 0
+    assert str(of.state) == "SaslState.TOKENS"
+    reply = authenticate(of, RIGHT, version)
+    assert answer(reply, version).session_lifetime_ms == (5000 if version else 0)
+    assert reply.outcome is not None
+    assert (reply.outcome.authorization_id, reply.outcome.mechanism) == ("alice", "PLAIN")
+    assert reply.failed is None
+    assert of.state is SaslState.COMPLETE
+
+
+def test_raw_tokens_after_handshake_zero() -> None:
+    of = session()
+    handshake(of, version=0)
+    assert of.state is SaslState.TOKENS_RAW
+    reply = of.on_token(RIGHT)
+    assert reply.answer == b""
+    assert reply.outcome is not None
+    of = session()
+    handshake(of, version=0)
+    reply = of.on_token(WRONG)
+    assert (reply.answer, reply.outcome) == (None, None)
+    assert reply.failed
+    assert of.state is SaslState.FAILED
+
+
+def test_a_wrong_token_is_told() -> None:
+    of = session()
+    handshake(of)
+    reply = authenticate(of, WRONG)
+    assert answer(reply).error_code == Error.SASL_AUTHENTICATION_FAILED
+    assert answer(reply).error_message == reply.failed == "Authentication failed: Invalid username or password"
+    assert of.state is SaslState.FAILED
+    assert answer(authenticate(of, RIGHT)).error_code == Error.ILLEGAL_SASL_STATE
+
+
+def test_tokens_before_and_after() -> None:
+    of = session()
+    reply = authenticate(of, RIGHT)
+    assert answer(reply).error_code == Error.ILLEGAL_SASL_STATE
+    assert reply.failed
+    of = session()
+    handshake(of)
+    authenticate(of, RIGHT)
+    assert answer(authenticate(of, RIGHT)).error_code == Error.ILLEGAL_SASL_STATE
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_second_handshake_in_the_middle(version: int) -> None:
+    of = session()
+    handshake(of)
+    reply = handshake(of, version=version)
+    assert handshake_error(reply) == Error.ILLEGAL_SASL_STATE
+    assert reply.failed
+
+
+def test_an_unknown_mechanism_is_told_which_there_are() -> None:
+    of = session()
+    reply = handshake(of, "GSSAPI")
+    assert handshake_error(reply) == Error.UNSUPPORTED_SASL_MECHANISM
+    assert "PLAIN, SCRAM-SHA-256" in str(reply.failed)
+
+
+def test_authenticating_again() -> None:
+    of = session(5000)
+    handshake(of)
+    authenticate(of, RIGHT)
+    assert handshake_error(handshake(of)) == 0
+    assert authenticate(of, RIGHT).outcome is not None
+    reply = handshake(of, "SCRAM-SHA-256")
+    assert handshake_error(reply) == Error.ILLEGAL_SASL_STATE
+    of = session(5000)
+    handshake(of)
+    authenticate(of, RIGHT)
+    assert handshake_error(handshake(of, version=0)) == Error.ILLEGAL_SASL_STATE
+
+
+def test_another_api_and_garbage() -> None:
+    of = session()
+    reply = of.on_request(RequestHeader(3, 1, 1, None), memoryview(b""), 0)
+    assert (reply.answer, of.state) == (None, SaslState.FAILED)
+    assert reply.failed
+    with pytest.raises(DecodeError):
+        session().on_request(RequestHeader(17, 1, 1, None), memoryview(b"\0\x7fx"), 0)
+
+
+@pytest.mark.parametrize("api", [ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE])
+def test_out_of_place(api: ApiKey) -> None:
+    frame = illegal_sasl_state(RequestHeader(int(api), 1, 9, None))
+    assert frame[:6] == b"\0\0\0\x09\0\x22"

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import pytest
+import scramp  # type: ignore[import-untyped]
+
+from signalbox.security.sasl.mechanism import SaslError
+from signalbox.security.sasl.scram import NoCredentials, ScramClientExchange, ScramMechanism
+from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS, ScramCredential, make_credential
+
+
+class Users:
+    def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
+        return make_credential(mechanism, "pencil", b"salt of alice") if user in ("alice", "a,=b") else None
+
+    def token_credential(self, mechanism: str, token_id: str) -> tuple[str, ScramCredential] | None:
+        return ("owner", make_credential(mechanism, "hmac", b"salt")) if token_id == "token-1" else None
+
+
+@pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
+@pytest.mark.parametrize("user", ["alice", "a,=b"])
+def test_both_sides_prove_that_they_know_the_password(mechanism: str, user: str) -> None:
+    server, client = ScramMechanism(mechanism, Users()).begin(), ScramClientExchange(mechanism, user, "pencil")
+    final = client.respond(server.respond(client.first()))
+    assert final is not None
+    assert not server.complete
+    assert client.respond(server.respond(final)) is None
+    assert client.complete
+    assert server.complete
+    assert (server.authorization_id, server.token_authenticated) == (user, False)
+    with pytest.raises(SaslError):
+        server.respond(final)
+
+
+@pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
+@pytest.mark.parametrize(("user", "password"), [("alice", "pen"), ("nobody", "pencil")])
+def test_a_wrong_password_and_an_unknown_user_fail_at_the_same_step(mechanism: str, user: str, password: str) -> None:
+    server, client = ScramMechanism(mechanism, Users()).begin(), ScramClientExchange(mechanism, user, password)
+    final = client.respond(server.respond(client.first()))
+    assert final is not None
+    with pytest.raises(SaslError, match="invalid credentials with SASL mechanism " + mechanism):
+        server.respond(final)
+    assert not server.complete
+
+
+def test_an_unknown_user_keeps_its_made_up_salt() -> None:
+    mechanism = ScramMechanism("SCRAM-SHA-256", NoCredentials())
+    salts = {mechanism.begin().respond(b"n,,n=ghost,r=x").split(b",")[1] for _ in range(3)}
+    assert len(salts) == 1
+    assert mechanism.begin().respond(b"n,,n=other,r=x").split(b",")[1] not in salts
+
+
+def test_a_delegation_token_speaks_for_its_owner() -> None:
+    server = ScramMechanism("SCRAM-SHA-512", Users()).begin()
+    client = ScramClientExchange("SCRAM-SHA-512", "token-1", "hmac", token_auth=True)
+    final = client.respond(server.respond(client.first()))
+    assert final is not None
+    server.respond(final)
+    assert (server.authorization_id, server.token_authenticated) == ("owner", True)
+
+
+@pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
+def test_our_server_with_a_foreign_client(mechanism: str) -> None:
+    server, client = ScramMechanism(mechanism, Users()).begin(), scramp.ScramClient([mechanism], "alice", "pencil")
+    client.set_server_first(server.respond(client.get_client_first().encode()).decode())
+    client.set_server_final(server.respond(client.get_client_final().encode()).decode())
+    assert server.complete
+
+
+@pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
+def test_our_client_with_a_foreign_server(mechanism: str) -> None:
+    maker = scramp.ScramMechanism(mechanism)
+    salt, stored_key, server_key, iterations = maker.make_auth_info("pencil", iteration_count=4096)
+    server = maker.make_server(lambda _: (salt, stored_key, server_key, iterations))
+    client = ScramClientExchange(mechanism, "alice", "pencil")
+    server.set_client_first(client.first().decode())
+    final = client.respond(server.get_server_first().encode())
+    assert final is not None
+    server.set_client_final(final.decode())
+    assert client.respond(server.get_server_final().encode()) is None
+    assert client.complete
+
+
+@pytest.mark.parametrize(
+    "challenge",
+    [
+        b"r=other,s=c2FsdA==,i=4096",
+        b"r=mine,s=c2FsdA==,i=4096",
+        b"r=mine+,s=c2FsdA==,i=10",
+        b"r=mine+,s=c2FsdA==,i=9000000",
+    ],
+)
+def test_servers_that_a_client_does_not_trust(challenge: bytes) -> None:
+    client = ScramClientExchange("SCRAM-SHA-256", "alice", "pencil", new_nonce=lambda: "mine")
+    with pytest.raises(SaslError):
+        client.respond(challenge)
+
+
+def test_a_server_that_does_not_know_the_password() -> None:
+    client = ScramClientExchange("SCRAM-SHA-256", "alice", "pencil", new_nonce=lambda: "mine")
+    assert client.respond(b"r=mine+,s=c2FsdA==,i=4096") is not None
+    with pytest.raises(SaslError, match="could not prove"):
+        client.respond(b"v=AAAA")
+    assert not client.complete
+
+
+def test_another_identity_and_a_changed_nonce_are_refused() -> None:
+    server = ScramMechanism("SCRAM-SHA-256", Users()).begin()
+    with pytest.raises(SaslError, match="different from username"):
+        server.respond(b"n,a=bob,n=alice,r=x")
+    server, client = (
+        ScramMechanism("SCRAM-SHA-256", Users()).begin(),
+        ScramClientExchange("SCRAM-SHA-256", "alice", "pencil"),
+    )
+    final = client.respond(server.respond(client.first()))
+    assert final is not None
+    with pytest.raises(SaslError):
+        server.respond(final.replace(b",p=", b"x,p="))

@@ -1,0 +1,116 @@
+"""Kafka's decision procedure as a table (facts 6.1, 6.2)."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.common.endpoint import SecurityProtocol
+from signalbox.security.acl import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermission,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from signalbox.security.acl_authorizer import AclAuthorizer
+from signalbox.security.acl_view import AclIndex
+from signalbox.security.principal import KafkaPrincipal
+from signalbox.security.request_context import RequestContext
+
+TOPIC = ResourceType.TOPIC
+Op = AclOperation
+
+
+def context(user: str = "alice", host: str = "10.0.0.1") -> RequestContext:
+    return RequestContext("c", "CLIENT", SecurityProtocol.SASL_SSL, host, b"", principal=KafkaPrincipal("User", user))
+
+
+def acl(text: str) -> AclBinding:
+    """`ALLOW User:alice READ on topic from *`; a trailing `...` makes the topic a prefix."""
+    permission, principal, operation, _, name, _, host = text.split()
+    prefixed = name.endswith("...")
+    pattern = ResourcePattern(
+        TOPIC, name.removesuffix("..."), PatternType.PREFIXED if prefixed else PatternType.LITERAL
+    )
+    return AclBinding(pattern, AccessControlEntry(principal, host, AclOperation[operation], AclPermission[permission]))
+
+
+@pytest.mark.parametrize(
+    ("acls", "operation", "allowed"),
+    [
+        (["ALLOW User:alice READ on t from *"], Op.READ, True),
+        (["ALLOW User:bob READ on t from *"], Op.READ, False),
+        (["ALLOW User:* READ on t from *"], Op.READ, True),
+        (["ALLOW User:alice READ on t from 10.0.0.1"], Op.READ, True),
+        (["ALLOW User:alice READ on t from 10.0.0.2"], Op.READ, False),
+        (["ALLOW User:alice ALL on t from *"], Op.WRITE, True),
+        (["ALLOW User:alice READ on * from *"], Op.READ, True),
+        (["ALLOW User:alice READ on t... from *"], Op.READ, True),
+        (["ALLOW User:alice READ on T from *"], Op.READ, False),
+        (["ALLOW User:alice READ on t from *"], Op.DESCRIBE, True),
+        (["ALLOW User:alice WRITE on t from *"], Op.DESCRIBE, True),
+        (["ALLOW User:alice DELETE on t from *"], Op.DESCRIBE, True),
+        (["ALLOW User:alice ALTER on t from *"], Op.DESCRIBE, True),
+        (["ALLOW User:alice ALTER on t from *"], Op.READ, False),
+        (["ALLOW User:alice CREATE on t from *"], Op.DESCRIBE, False),
+        (["ALLOW User:alice ALTER_CONFIGS on t from *"], Op.DESCRIBE_CONFIGS, True),
+        (["ALLOW User:alice DESCRIBE on t from *"], Op.READ, False),
+        (["ALLOW User:alice READ on t from *", "DENY User:alice READ on t from *"], Op.READ, False),
+        (["ALLOW User:alice READ on t from *", "DENY User:* ALL on * from *"], Op.READ, False),
+        (["ALLOW User:alice ALL on t from *", "DENY User:alice READ on t from *"], Op.DESCRIBE, True),
+        (["ALLOW User:alice ALL on t from *", "DENY User:alice READ on t from 10.0.0.2"], Op.READ, True),
+    ],
+)
+def test_decisions(acls: list[str], operation: AclOperation, allowed: bool) -> None:
+    authorizer = AclAuthorizer(AclIndex(map(acl, acls)))
+    assert authorizer.authorize(context(), operation, TOPIC, "t") is allowed
+
+
+@pytest.mark.parametrize("everyone", [False, True])
+def test_a_resource_without_any_acl(everyone: bool) -> None:
+    authorizer = AclAuthorizer(
+        AclIndex([acl("ALLOW User:bob WRITE on other from *")]), allow_everyone_if_no_acl_found=everyone
+    )
+    assert authorizer.authorize(context(), Op.READ, TOPIC, "t") is everyone
+    # any ACL of anybody on the resource ends the openness
+    assert not authorizer.authorize(context(), Op.READ, TOPIC, "other")
+
+
+def test_super_users_may_whatever_is_denied() -> None:
+    authorizer = AclAuthorizer(
+        AclIndex([acl("DENY User:* ALL on * from *")]), super_users=[KafkaPrincipal("User", "root")]
+    )
+    assert authorizer.authorize(context("root"), Op.DELETE, TOPIC, "t")
+    assert authorizer.authorize_any(context("root"), Op.WRITE, TOPIC)
+    assert not authorizer.authorize(context("alice"), Op.READ, TOPIC, "t")
+
+
+@pytest.mark.parametrize(
+    ("acls", "everyone", "allowed"),
+    [
+        ([], False, False),
+        ([], True, True),
+        (["ALLOW User:alice WRITE on t from *"], False, True),
+        (["ALLOW User:alice WRITE on t from *", "DENY User:alice WRITE on t from *"], False, False),
+        (["ALLOW User:alice WRITE on t1 from *", "DENY User:alice WRITE on t... from *"], False, False),
+        (["ALLOW User:alice WRITE on t1... from *", "DENY User:alice WRITE on t... from *"], False, False),
+        (["ALLOW User:alice WRITE on t... from *", "DENY User:alice WRITE on t1... from *"], False, True),
+        (["ALLOW User:alice WRITE on * from *", "DENY User:alice WRITE on t... from *"], False, True),
+        (["ALLOW User:alice WRITE on t from *", "DENY User:alice ALL on * from *"], False, False),
+        (["DENY User:alice WRITE on * from *"], True, False),
+        (["DENY User:alice WRITE on t from *"], True, True),
+    ],
+)
+def test_any_resource_of_a_type(acls: list[str], everyone: bool, allowed: bool) -> None:
+    authorizer = AclAuthorizer(AclIndex(map(acl, acls)), allow_everyone_if_no_acl_found=everyone)
+    assert authorizer.authorize_any(context(), Op.WRITE, TOPIC) is allowed
+
+
+def test_a_new_view_moves_the_stamp() -> None:
+    authorizer = AclAuthorizer()
+    assert authorizer.stamp == 0
+    authorizer.replace_view(AclIndex([acl("ALLOW User:alice READ on t from *")], stamp=1))
+    assert authorizer.stamp == 1
+    assert authorizer.authorize(context(), Op.READ, TOPIC, "t")

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from signalbox.common.endpoint import SecurityProtocol
+from signalbox.security.principal import KafkaPrincipal
+from signalbox.security.request_context import RequestContext
+
+
+def test_a_forwarded_request_keeps_the_hop_beside_the_original() -> None:
+    broker, alice = KafkaPrincipal("User", "broker-2"), KafkaPrincipal("User", "alice")
+    hop = RequestContext(
+        "conn",
+        "REPLICATION",
+        SecurityProtocol.SASL_PLAINTEXT,
+        "10.0.0.2",
+        b"\x0a\0\0\2",
+        principal=broker,
+        privileged=True,
+        inter_broker=True,
+    )
+    inner = hop.forwarded(alice, "192.168.1.9", bytes([192, 168, 1, 9]))
+    assert (inner.principal, inner.forwarding_principal) == (alice, broker)
+    assert (inner.client_address, inner.client_address_bytes) == ("192.168.1.9", bytes([192, 168, 1, 9]))
+    assert (inner.listener_name, inner.connection_id, inner.privileged) == ("REPLICATION", "conn", True)
+    assert inner.authenticated
+    assert hop.forwarding_principal is None

@@ -7,6 +7,7 @@ identity is compared (KIP-1242), sequences are checked, errors can be scripted p
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,8 +75,8 @@ class LoopbackCluster:
         for broker in self.brokers.values():
             await broker.stop()
 
-    async def add_broker(self, node_id: int) -> LoopbackBroker:
-        broker = LoopbackBroker(node_id, self)
+    async def add_broker(self, node_id: int, context: ssl.SSLContext | None = None) -> LoopbackBroker:
+        broker = LoopbackBroker(node_id, self, context)
         await broker.start()
         self.brokers[node_id] = broker
         self.advertised[node_id] = broker.address
@@ -98,8 +99,9 @@ class LoopbackCluster:
 class LoopbackBroker:
     """One node. `scripts[api]` answers before the built-in handlers do; None from a script = no answer, hang up."""
 
-    def __init__(self, node_id: int, cluster: LoopbackCluster) -> None:
+    def __init__(self, node_id: int, cluster: LoopbackCluster, context: ssl.SSLContext | None = None) -> None:
         self.node_id = node_id
+        self._context = context
         self.cluster = cluster
         self.scripts: dict[int, Script] = {}
         self.api_versions_max = 5
@@ -114,7 +116,7 @@ class LoopbackBroker:
         self._writers: set[asyncio.StreamWriter] = set()
 
     async def start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, *self.address, limit=1 << 26)
+        self._server = await asyncio.start_server(self._serve, *self.address, limit=1 << 26, ssl=self._context)
         self.address = self._server.sockets[0].getsockname()[:2]
 
     async def stop(self) -> None:

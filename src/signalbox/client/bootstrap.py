@@ -12,8 +12,9 @@ import logging
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from signalbox.client.connection import ClientConnection, connect, resolve
+from signalbox.client.connection import ClientConnection, connect
 from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.dialling import resolve
 from signalbox.client.failures import ClientFailure, ConnectFailed
 from signalbox.client.node import Address
 from signalbox.protocol.messages.metadata import MetadataRequest

@@ -12,8 +12,9 @@ import asyncio
 from collections.abc import Collection
 from dataclasses import replace
 
-from signalbox.client.connection import ClientConnection, connect, resolve
+from signalbox.client.connection import ClientConnection, connect
 from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.dialling import resolve
 from signalbox.client.failures import AuthenticationRefused, ClientFailure, ConnectFailed, Misrouted, PeerBroke
 from signalbox.client.node import Address, Identity, Node
 from signalbox.client.route_evidence import Grade, RouteEvidence, Verdict

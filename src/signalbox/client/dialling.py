@@ -1,0 +1,87 @@
+"""From a name to an open stream: resolve, TCP to each address in turn, TLS.
+
+Host names are resolved on every connect (KAFKA-12193): what a name server said when the client started is no longer
+true after brokers have moved. IP literals are not looked up, so an ordinary connect between brokers uses no thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from ipaddress import ip_address
+
+from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.failures import ConnectFailed
+from signalbox.client.frame_stream import FrameStream
+from signalbox.client.node import Address
+
+
+async def resolve(address: Address) -> list[str]:
+    """The IP addresses behind a host name, as the name server has them now; ConnectFailed when it has none."""
+    if _is_ip_literal(address.host):
+        return [address.host]
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise ConnectFailed(address, "resolve", f"{address.host} cannot be resolved: {error.strerror}") from error
+    return list(dict.fromkeys(str(row[4][0]) for row in found))
+
+
+def _is_ip_literal(host: str) -> bool:
+    try:
+        ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+class Dialling:
+    """One attempt to open a stream. `stage` is how far it got, for whoever has to stop it."""
+
+    def __init__(self, address: Address, settings: ConnectionSettings) -> None:
+        self._address = address
+        self._settings = settings
+        self.stage = "resolve"
+
+    async def dial(self, ips: list[str] | None = None) -> FrameStream:
+        """A stream to the first address that takes us; ConnectFailed with the last address's reason."""
+        if ips is None:
+            ips = await resolve(self._address)
+        last = ConnectFailed(self._address, "resolve", f"{self._address.host} has no address")
+        for ip in ips:
+            try:
+                stream = await self._dial_one(ip)
+            except ssl.SSLError as error:
+                last = ConnectFailed(self._address, "tls", str(error))
+            except OSError as error:
+                last = ConnectFailed(self._address, self.stage, f"{ip}: {error.strerror or error}")
+            else:
+                self.stage = "api-versions"
+                return stream
+        raise last
+
+    async def _dial_one(self, ip: str) -> FrameStream:
+        loop = asyncio.get_running_loop()
+        security = self._settings.security
+        self.stage = "tcp"
+        family = socket.AF_INET6 if ":" in ip else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await loop.sock_connect(sock, (ip, self._address.port))
+            server_name = None
+            if security.ssl_context is not None:
+                self.stage = "tls"
+                server_name = security.server_name or self._address.host
+            _, stream = await loop.create_connection(
+                lambda: FrameStream(self._address, self._settings.max_handshake_frame_bytes),
+                sock=sock,
+                ssl=security.ssl_context,
+                server_hostname=server_name,
+            )
+        except BaseException:
+            sock.close()
+            raise
+        return stream

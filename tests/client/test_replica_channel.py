@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, Misrouted, PeerBroke
+from signalbox.client.node import Address, Identity
+from signalbox.client.replica_channel import ReplicaChannel, open_replica_channel
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.messages.fetch import FetchRequest
+from signalbox.transport.data_loop import DataLoop
+from tests.client.crossed_cluster import until
+from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
+
+SETTINGS = ConnectionSettings(connect_timeout_ms=1_000, request_timeout_ms=1_000)
+WHO = Identity("cluster-A", 1)
+
+
+def with_broker(test: Callable[[LoopbackBroker, DataLoop], Awaitable[None]]) -> None:
+    async def run() -> None:
+        data_loop = DataLoop(asyncio.get_running_loop())
+        try:
+            async with LoopbackCluster() as cluster:
+                cluster.add_topic("t", 1)
+                cluster.topics["t"][0].append(batch())
+                await test(await cluster.add_broker(1), data_loop)
+        finally:
+            data_loop.close()
+
+    asyncio.run(run())
+
+
+def batch() -> bytes:
+    from signalbox.protocol.records.record_batch import Record, encode_batch
+
+    return encode_batch([Record(value=b"v" * 100_000)], timestamp_ms=1)
+
+
+def fetch(offset: int = 0) -> FetchRequest:
+    row = FetchRequest.FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+    return FetchRequest(max_wait_ms=500, topics=[FetchRequest.FetchTopic(topic="t", partitions=[row])])
+
+
+async def ask(channel: ReplicaChannel, message: FetchRequest, version: int = 12) -> tuple[int, bytes]:
+    """(error code, records) of the one partition; the records are copied while they are valid."""
+    answered: asyncio.Future[tuple[int, bytes]] = asyncio.get_running_loop().create_future()
+
+    def take(answer: Any) -> None:
+        row = answer.responses[0].partitions[0]
+        answered.set_result((row.error_code, bytes(row.records or b"")))
+
+    channel.send(message, version, take)
+    return await asyncio.wait_for(answered, 3)
+
+
+def test_fetches_are_answered_in_the_data_loop_small_and_large() -> None:
+    async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
+        channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
+        assert channel.verified
+        assert channel.version_for(ApiKey.FETCH) == 18
+        for _ in range(3):
+            error, records = await ask(channel, fetch())
+            assert (error, len(records)) == (0, len(broker.cluster.topics["t"][0].batches[0]))
+            assert (await ask(channel, fetch(1))) == (0, b"")
+        assert channel.in_flight == 0
+        channel.close()
+        assert not channel.is_open
+
+    with_broker(test)
+
+
+def test_a_bad_route_is_refused_before_anything_is_fetched() -> None:
+    async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
+        with pytest.raises(Misrouted):
+            await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, Identity("cluster-A", 2))
+        assert not broker.seen(ApiKey.FETCH)
+
+    with_broker(test)
+
+
+def test_nobody_there_and_nobody_who_answers() -> None:
+    async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
+        async def silent(request: Any, version: int) -> Any:
+            await asyncio.sleep(60)
+
+        broker.scripts[ApiKey.API_VERSIONS] = silent
+        hasty = ConnectionSettings(connect_timeout_ms=100)
+        with pytest.raises(ConnectFailed, match="no answer within 100 ms") as unanswered:
+            await open_replica_channel(data_loop, Address(*broker.address), hasty, WHO)
+        assert unanswered.value.stage == "api-versions"
+        await broker.stop()
+        with pytest.raises(ConnectFailed) as refused:
+            await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
+        assert refused.value.stage == "tcp"
+
+    with_broker(test)
+
+
+def test_the_owner_is_told_once_when_the_leader_hangs_up() -> None:
+    async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
+        channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
+        told: list[ClientFailure] = []
+        channel.on_closed = told.append
+        broker.scripts[ApiKey.FETCH] = lambda request, version: None
+        answers: list[Any] = []
+        channel.send(fetch(), 12, answers.append)
+        await until(lambda: bool(told))
+        assert [type(failure) for failure in told] == [ConnectionLost]
+        channel.send(fetch(), 12, answers.append)
+        assert answers == []
+        assert channel.in_flight == 0
+
+    with_broker(test)
+
+
+def test_an_answer_that_does_not_come_closes_the_channel() -> None:
+    async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
+        async def silent(request: Any, version: int) -> Any:
+            await asyncio.sleep(60)
+
+        broker.scripts[ApiKey.FETCH] = silent
+        channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
+        told: list[ClientFailure] = []
+        channel.on_closed = told.append
+        channel.send(fetch(), 12, lambda answer: None, timeout_ms=50)
+        await until(lambda: bool(told))
+        assert "no answer within 50 ms" in str(told[0])
+
+    with_broker(test)
+
+
+def test_garbage_closes_the_channel_and_not_the_loop() -> None:
+    async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
+        broker.scripts[ApiKey.FETCH] = lambda request, version: b"\x00\xff\xff\xff\xff"
+        channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
+        told: list[ClientFailure] = []
+        channel.on_closed = told.append
+        channel.send(fetch(), 12, lambda answer: None)
+        await until(lambda: bool(told))
+        assert isinstance(told[0], PeerBroke)
+        del broker.scripts[ApiKey.FETCH]
+        again = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
+        assert (await ask(again, fetch()))[0] == 0
+        again.close()
+
+    with_broker(test)
+
+
+def test_a_channel_that_its_owner_closed_tells_nobody() -> None:
+    async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
+        channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
+        told: list[ClientFailure] = []
+        channel.on_closed = told.append
+        channel.close()
+        await asyncio.sleep(0.01)
+        assert told == []
+
+    with_broker(test)

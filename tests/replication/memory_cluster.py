@@ -139,7 +139,15 @@ class MemoryChannel:
         if receiver is None or (self.sender, self.receiver) in self.cluster.cut:
             self._answer(on_answer, ConnectionError(f"broker {self.receiver} is down"))
             return
-        receiver.serve(request, lambda answer: self.cluster.mail.append(lambda: self._answer(on_answer, answer)))
+        answered: list[bool] = []
+
+        def reply(answer: Any) -> None:
+            if not answered:
+                answered.append(True)
+                self.cluster.mail.append(lambda: self._answer(on_answer, answer))
+
+        receiver.at_kill.append(lambda: reply(ConnectionError(f"broker {self.receiver} was killed")))
+        receiver.serve(request, reply)
 
 
 class MemoryAlterPartition:
@@ -168,6 +176,7 @@ class MemoryBroker:
     def __init__(self, cluster: MemoryCluster, broker_id: int, file_system: FileSystem | None = None) -> None:
         self.broker_id = broker_id
         self.life = cluster.next_life()
+        self.at_kill: list[Callable[[], None]] = []  # connections that break
         cluster.brokers[broker_id] = self
         self.timers = ManualTimers(cluster.clock)
         self.turns = ManualTurns()
@@ -271,6 +280,8 @@ class MemoryCluster:
         self.view.alive.discard(broker_id)
         for directory in broker.logs.directories:
             directory.unlock()
+        for broken in broker.at_kill:
+            broken()
 
     # -- the controller
 

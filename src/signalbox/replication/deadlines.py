@@ -13,6 +13,9 @@ from typing import Protocol
 from signalbox.common.clock import Clock
 
 
+_EARLY_S = 0.0001  # loops may fire a timer a hair before its time: better than once more right after
+
+
 class TimerHandle(Protocol):
     def cancel(self) -> None: ...
 
@@ -94,7 +97,7 @@ class Deadlines:
 
     def _run(self) -> None:
         self._timer = None
-        now = self._clock.monotonic()
+        now = self._clock.monotonic() + _EARLY_S
         heap, newest = self._heap, self._serial  # what is added on the way waits for the next turn, even when due
         while heap and heap[0][0] <= now and heap[0][1] <= newest:
             deadline = heapq.heappop(heap)[2]

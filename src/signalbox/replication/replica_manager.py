@@ -114,13 +114,10 @@ class ReplicaManager:
             _log.error("high watermarks could not be saved: %s", error)
             self.logs_failed()
 
-    def directory_failed(self, directory: object) -> None:
-        """For `LogManager`'s `on_offline`, which may come in the midst of an append: acts when the turn ends."""
-        self.engine.at_turn_end(self.logs_failed)
-
     def logs_failed(self) -> None:
-        """A log directory has gone offline: so do its partitions."""
-        self._roles.take_failed_logs_offline()
+        """A log directory has gone offline: so do its partitions, when the turn ends, since the news may come in the
+        midst of an append."""
+        self.engine.at_turn_end(self._roles.take_failed_logs_offline)
 
     # -- control
 

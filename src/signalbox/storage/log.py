@@ -13,7 +13,7 @@ from __future__ import annotations
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_info import EMPTY_SLICE, LogSlice
-from signalbox.storage.append_queue import AppendQueue
+from signalbox.storage.log_append import LogAppends
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_retention import deletable_segments
@@ -22,7 +22,7 @@ from signalbox.storage.timestamp_search import TimestampedOffset, find_by_timest
 HIGH_WATERMARK = -1  # DeleteRecords' offset for "everything that is replicated"
 
 
-class Log(AppendQueue):
+class Log(LogAppends):
     """`high_watermark` is set by replication; `topic_id` is 16 bytes, zeros while it is not known."""
 
     __slots__ = ("_flushed_ms", "high_watermark", "topic_id", "topic_partition")
@@ -142,15 +142,13 @@ class Log(AppendQueue):
 
     # -- change -------------------------------------------------------------------------------------------------
 
-    def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:
-        """A leader's reign begins at `start_offset`."""
-        with self._directory.guard(f"writing leader epochs of {self._body.folder}"):
-            self._body.assign_epoch_start(leader_epoch, start_offset)
-
     def truncate_to(self, offset: int) -> bool:
         """Ends the log at `offset` (or before the batch that holds it); False when it ends there already."""
         self.complete_group()
         if offset >= self.log_end_offset:
+            # A leader that was replaced before it could append has left the start of its reign behind.
+            with self._directory.guard(f"writing leader epochs of {self._body.folder}"):
+                self._body.forget_epochs_from(self.log_end_offset)
             return False
         with self._directory.guard(f"truncating {self._body.folder}"):
             start = self._body.log_start_offset

@@ -135,6 +135,11 @@ class LogBody:
         if self.epochs.truncate_from_start(offset):
             self.epochs.save()
 
+    def forget_epochs_from(self, offset: int) -> None:
+        """No batch stands at `offset` or behind it: reigns that begin there left none."""
+        if self.epochs.truncate_from_end(offset):
+            self.epochs.save()
+
     def truncate_to(self, offset: int) -> int:
         """Ends the log at `offset`, or at the beginning of the batch that holds it; gives the new end."""
         self._truncations += 1
@@ -147,8 +152,7 @@ class LogBody:
             position, _, base_offset = found
             offset = min(offset, base_offset)
             active.cut(position, offset)
-        if self.epochs.truncate_from_end(offset):
-            self.epochs.save()
+        self.forget_epochs_from(offset)
         self.recovery_point = min(self.recovery_point, offset)
         self.drop_snapshots_after(offset)
         self.producers = replay_producers(self.directory.disk.file_system, self.folder, self.segments, offset)

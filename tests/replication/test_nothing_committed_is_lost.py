@@ -1,0 +1,137 @@
+"""Random kills, cut connections, elections and half-delivered mail: what was acknowledged with acks=all stays.
+
+After every history the cluster is healed; then each acknowledged record is at its offset and all replicas hold the same
+bytes up to the high watermark.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.records.record_batch import decode_records
+from tests.replication.memory_cluster import TOPIC, MemoryCluster, PartitionRow
+
+BROKERS = (1, 2, 3)
+
+brokers = st.sampled_from(BROKERS)
+actions = st.one_of(
+    st.tuples(st.just("produce"), st.sampled_from([-1, -1, 1]), st.integers(1, 4)),
+    st.tuples(st.just("deliver"), st.integers(1, 12), st.none()),
+    st.tuples(st.just("run"), st.none(), st.none()),
+    st.tuples(st.just("kill"), brokers, st.none()),
+    st.tuples(st.just("start"), brokers, st.none()),
+    st.tuples(st.just("elect"), brokers, st.none()),
+    st.tuples(st.just("cut"), brokers, brokers),
+    st.tuples(st.just("heal"), st.none(), st.none()),
+    st.tuples(st.just("wait"), st.sampled_from([20, 600, 40_000]), st.none()),
+)
+
+
+class History:
+    """Carries actions out and remembers what was promised."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cluster = MemoryCluster(folder, BROKERS, min_insync_replicas=2)
+        self.cluster.create([1, 2, 3])
+        self.cluster.run()
+        self.outcomes: list[tuple[list[bytes], Any]] = []
+        self.number = 0
+
+    @property
+    def row(self) -> PartitionRow:
+        return next(iter(self.cluster.view.rows.values()))
+
+    def do(self, action: tuple[str, Any, Any]) -> None:
+        getattr(self, action[0])(*action[1:])
+
+    def produce(self, acks: int, count: int) -> None:
+        """To everybody who believes to lead: clients may be late, too."""
+        for broker in list(self.cluster.brokers.values()):
+            partition = broker.manager.partition(TOPIC, 0)
+            if partition is not None and partition.is_leader:
+                values = [b"%d" % (self.number + index) for index in range(count)]
+                self.number += count
+                outcome = self.cluster.produce(broker.broker_id, *values, acks=acks, timeout_ms=5_000)
+                if acks == -1:
+                    self.outcomes.append((values, outcome))
+                broker.turns.end()
+
+    def deliver(self, count: int, _: None) -> None:
+        for _unused in range(count):
+            if self.cluster.mail:
+                self.cluster.mail.popleft()()
+            for broker in list(self.cluster.brokers.values()):
+                broker.turns.end()
+
+    def run(self, *_: None) -> None:
+        self.cluster.run()
+
+    def kill(self, broker_id: int, _: None) -> None:
+        if broker_id in self.cluster.brokers:
+            self.cluster.kill(broker_id)
+
+    def start(self, broker_id: int, _: None) -> None:
+        if broker_id not in self.cluster.brokers:
+            self.cluster.start(broker_id)
+            self.cluster.tell_one(broker_id)
+
+    def elect(self, broker_id: int, _: None) -> None:
+        """A member of the ISR that is up; others hear of it when they hear of it."""
+        row = self.row
+        if broker_id in row.isr and broker_id in self.cluster.brokers:
+            self.cluster.elect(broker_id)
+
+    def cut(self, sender: int, receiver: int) -> None:
+        self.cluster.cut.add((sender, receiver))
+
+    def heal(self, *_: None) -> None:
+        self.cluster.cut.clear()
+
+    def wait(self, ms: int, _: None) -> None:
+        self.cluster.advance(ms, step_ms=max(20, ms // 20))
+
+    def restore(self) -> None:
+        """Everybody is up, connected and told."""
+        cluster = self.cluster
+        cluster.cut.clear()
+        for broker_id in BROKERS:
+            self.start(broker_id, None)
+        cluster.elect(self.row.isr[0])
+        cluster.run()
+        cluster.advance(3_000)
+
+    def check(self) -> None:
+        cluster = self.cluster
+        leader = cluster.brokers[self.row.leader]
+        partition = leader.partition()
+        assert sorted(self.row.isr) == sorted(partition.isr) == list(BROKERS)
+        assert partition.high_watermark == partition.local_log().log_end_offset
+        stored = {record.offset: record.value for record in decode_records(leader.content())}
+        for values, outcome in self.outcomes:
+            if outcome.done and outcome.value[0].error == Error.NONE:
+                base_offset = outcome.value[0].base_offset
+                assert [stored.get(base_offset + index) for index in range(len(values))] == values
+        contents = {broker.content(end=partition.high_watermark) for broker in cluster.brokers.values()}
+        assert len(contents) == 1
+
+    def close(self) -> None:
+        for broker_id in list(self.cluster.brokers):
+            self.cluster.kill(broker_id)
+
+
+@given(st.lists(actions, min_size=5, max_size=40))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_acknowledged_records_survive(history: list[tuple[str, Any, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        run = History(Path(folder))
+        for action in history:
+            run.do(action)
+        run.restore()
+        run.check()
+        run.close()

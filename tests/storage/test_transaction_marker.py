@@ -2,7 +2,6 @@ import struct
 
 import pytest
 
-from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.storage.transaction_marker import read_coordinator_epoch
 
@@ -15,5 +14,8 @@ def test_the_coordinator_epoch_of_a_commit() -> None:
 
 @pytest.mark.parametrize("record", [Record(value=b"12345678"), Record(key=b"1234"), Record(key=b"1", value=b"123456")])
 def test_anything_else_is_no_marker(record: Record) -> None:
-    with pytest.raises(KafkaError, match="no transaction marker"):
-        read_coordinator_epoch(encode_batch([record], control=True, timestamp_ms=1))
+    assert read_coordinator_epoch(encode_batch([record], control=True, timestamp_ms=1)) is None
+
+
+def test_a_damaged_one_is_none_either() -> None:
+    assert read_coordinator_epoch(bytes(70)) is None

@@ -52,7 +52,8 @@ def note_batch(states: ProducerStates, batch: BatchHeader, buffer: bytes | bytea
     if batch.attributes & CONTROL_BIT:
         end = batch.position + batch.size_bytes
         coordinator_epoch = read_coordinator_epoch(memoryview(buffer)[batch.position : end])
-        states.end_transaction(batch.producer_id, batch.producer_epoch, coordinator_epoch, batch.max_timestamp)
+        if coordinator_epoch is not None:
+            states.end_transaction(batch.producer_id, batch.producer_epoch, coordinator_epoch, batch.max_timestamp)
         return
     delta = batch.last_offset_delta
     last_sequence = (batch.base_sequence + delta) & MAX_SEQUENCE

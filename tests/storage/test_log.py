@@ -313,3 +313,12 @@ class LogMachine(RuleBasedStateMachine):
 
 TestLogMachine = LogMachine.TestCase
 TestLogMachine.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+
+
+def test_truncation_at_the_end_forgets_a_reign_without_batches(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    log.append_as_leader(batch(3), 1, NOW_MS)
+    log.flush_appends()
+    log.assign_epoch_start(2, 3)
+    assert not log.truncate_to(3)
+    assert (log.log_end_offset, log.last_leader_epoch, log.end_offset_for_epoch(1)) == (3, 1, (1, 3))

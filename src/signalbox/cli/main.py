@@ -1,10 +1,10 @@
-"""The command line: what there is and where it is done. Each command lives in its own file and is imported when used."""
+"""The command line: what there is and where it is done. Each command is in its own file, imported when used."""
 
 from __future__ import annotations
 
 import typer
 
-from signalbox.cli import cluster, config, demo, group, pipeline, start, topic, up
+from signalbox.cli import cluster, config, group, pipeline, start, topic, up
 
 app = typer.Typer(
     name="signalbox",
@@ -17,7 +17,6 @@ app = typer.Typer(
 
 app.command("start")(start.start)
 app.command("up")(up.up)
-app.command("demo")(demo.demo)
 app.add_typer(topic.app, name="topic")
 app.add_typer(config.app, name="config")
 app.add_typer(group.app, name="group")

@@ -53,15 +53,15 @@ def up(
 
 
 def _overview(cluster: ProcessCluster) -> Table:
-    table = Table("broker", "CLIENT", "REPLICATION", "CONTROL (forced)", "metrics", "process")
+    table = Table("broker", "CLIENT", "REPLICATION", "CONTROL", "metrics", "process")
     for broker in cluster.brokers.values():
         assert broker.process is not None
         table.add_row(
             str(broker.node_id),
             broker.address("CLIENT"),
-            broker.address("REPLICATION"),
-            broker.address("CONTROL"),
-            str(broker.ready.get("metrics", "")),
+            ":" + broker.address("REPLICATION").rpartition(":")[2],
+            ":" + broker.address("CONTROL").rpartition(":")[2],
+            str(broker.ready.get("metrics", "")).removeprefix("http://"),
             str(broker.process.pid),
         )
     return table

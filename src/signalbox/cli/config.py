@@ -1,0 +1,54 @@
+"""`signalbox config`: see and change the configs of topics and brokers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, console, fail, pairs, report
+from signalbox.client.config_admin import ConfigChange, ConfigOp, ConfigResource, ResourceType
+
+app = typer.Typer(help="Configs of topics and brokers: describe, set.", no_args_is_help=True)
+
+_SOURCES = {1: "topic", 2: "this broker", 3: "all brokers", 4: "server.properties", 5: "default"}
+Resource = Annotated[str, typer.Argument(help="topic:NAME, broker:ID, or broker: for the defaults of all brokers.")]
+
+
+@app.command("describe")
+def describe(
+    resource: Resource,
+    all_values: Annotated[bool, typer.Option("--all", help="Defaults as well.")] = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Configs with where each value comes from."""
+    found = ask(bootstrap, lambda admin: admin.describe_configs(_resource(resource)))
+    table = Table("config", "value", "set by", "changeable", title=resource)
+    for name, entry in sorted(found.items()):
+        if all_values or not entry.is_default:
+            value = "(hidden)" if entry.sensitive else str(entry.value)
+            table.add_row(name, value, _SOURCES.get(entry.source, str(entry.source)), "" if entry.read_only else "yes")
+    console.print(table)
+
+
+@app.command("set")
+def set_configs(
+    resource: Resource,
+    values: Annotated[list[str], typer.Argument(help="key=value, or key= to go back to the default.")],
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Change configs; all changes of one command take effect together or not at all."""
+    changes = [
+        ConfigChange(key, value or None, ConfigOp.SET if value else ConfigOp.DELETE)
+        for key, value in pairs(values, "VALUES").items()
+    ]
+    report(ask(bootstrap, lambda admin: admin.alter_configs({_resource(resource): changes})), "changed")
+
+
+def _resource(text: str) -> ConfigResource:
+    kind, colon, name = text.partition(":")
+    types = {"topic": ResourceType.TOPIC, "broker": ResourceType.BROKER}
+    if not colon or kind not in types:
+        fail(f"{text!r} is no resource: expected topic:NAME, broker:ID or broker:", code=2)
+    return ConfigResource(types[kind], name)

@@ -1,0 +1,75 @@
+"""`signalbox topic`: list, create, describe, delete, and give more partitions. Any broker is asked; it forwards."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, console, fail, pairs, report
+from signalbox.client.topic_admin import NewTopic
+from signalbox.protocol.error_table import Error
+
+app = typer.Typer(help="Topics: list, create, describe, delete, add partitions.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_topics(
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    internal: Annotated[bool, typer.Option(help="Internal topics as well.")] = False,
+) -> None:
+    """Names of all topics."""
+    for name in ask(bootstrap, lambda admin: admin.list_topics(internal=internal)):
+        console.print(name, markup=False)
+
+
+@app.command("create")
+def create(
+    name: str,
+    partitions: Annotated[int, typer.Option(help="-1: the broker's default.")] = -1,
+    replication_factor: Annotated[int, typer.Option(help="-1: the broker's default.")] = -1,
+    config: Annotated[list[str] | None, typer.Option(help="key=value; can be repeated.")] = None,
+    validate_only: Annotated[bool, typer.Option(help="Only say whether it could be created.")] = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Create a topic."""
+    topic = NewTopic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=replication_factor,
+        configs=pairs(config, "--config"),
+    )
+    outcomes = ask(bootstrap, lambda admin: admin.create_topics([topic], validate_only=validate_only))
+    report(outcomes, "would be created" if validate_only else "created")
+
+
+@app.command("delete")
+def delete(names: list[str], bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+    """Delete topics with all their records."""
+    report(ask(bootstrap, lambda admin: admin.delete_topics(names)), "deleted")
+
+
+@app.command("partitions")
+def partitions(name: str, count: int, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+    """Raise a topic to COUNT partitions."""
+    report(ask(bootstrap, lambda admin: admin.create_partitions({name: count})), f"has {count} partitions")
+
+
+@app.command("describe")
+def describe(name: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+    """Leaders, replicas and in-sync replicas of a topic's partitions."""
+    topic = ask(bootstrap, lambda admin: admin.describe_topics([name])).get(name)
+    if topic is None or topic.error_code:
+        fail(f"{name}: {Error.of(topic.error_code).message if topic else 'no such topic'}")
+        return
+    table = Table("partition", "leader", "leader epoch", "replicas", "in sync", title=name)
+    for index, partition in sorted(topic.partitions.items()):
+        table.add_row(
+            str(index),
+            str(partition.leader_id),
+            str(partition.leader_epoch),
+            ",".join(map(str, partition.replica_nodes)),
+            ",".join(map(str, partition.isr_nodes)),
+        )
+    console.print(table)

@@ -83,10 +83,10 @@ class Bench:
         self.settings = settings or GroupSettings()
         self.clock = clock or ManualClock()
         self.log = log or MemoryLog()
-        suffixes = itertools.count(1)
+        self.suffixes = itertools.count(1)
 
         def make_shard(partition: int, timer: Timer) -> GroupShard:
-            return GroupShard(partition, timer, self.clock, self.settings, lambda: str(next(suffixes)))
+            return GroupShard(partition, timer, self.clock, self.settings, lambda: str(next(self.suffixes)))
 
         self.runtime = CoordinatorRuntime(
             self.log, GroupRecordSerde(), make_shard, self.clock, runtime_settings or RuntimeSettings()
@@ -103,7 +103,9 @@ class Bench:
         """Another broker takes over: a new coordinator over the same log."""
         self.coordinator.on_resigned(PARTITION)
         await settle()
-        return await Bench(self.settings, self.log, self.clock).start(leader_epoch)
+        successor = Bench(self.settings, self.log, self.clock)
+        successor.suffixes = self.suffixes  # member ids are unique across coordinators
+        return await successor.start(leader_epoch)
 
     @property
     def shard(self) -> GroupShard:

@@ -22,6 +22,14 @@ GROUPS = ("g0", "g1")
 SETTINGS = GroupSettings(initial_rebalance_delay_ms=500, max_size=4)
 REFUSALS = (Error.NOT_ENOUGH_REPLICAS, Error.KAFKA_STORAGE_ERROR)
 
+# Where a group can get without a new generation.
+AFTER_SAME = {
+    GroupState.EMPTY: {GroupState.PREPARING_REBALANCE},
+    GroupState.PREPARING_REBALANCE: set(),
+    GroupState.COMPLETING_REBALANCE: {GroupState.STABLE, GroupState.PREPARING_REBALANCE},
+    GroupState.STABLE: {GroupState.PREPARING_REBALANCE},
+}
+
 STEP = st.tuples(
     st.sampled_from(
         ["everybody"] * 6
@@ -75,6 +83,7 @@ class Town:
         self.highest: dict[str, int] = defaultdict(int)
         self.commits: dict[tuple[str, int], list[tuple[int, Pending]]] = defaultdict(list)
         self.complaints: list[str] = []
+        self.seen: dict[str, tuple[int, GroupState]] = {}
         asyncio.get_running_loop().set_exception_handler(
             lambda loop, context: self.complaints.append(str(context.get("exception") or context["message"]))
         )
@@ -109,6 +118,7 @@ class Town:
                 await self.heartbeat(one, amount)
             await settle()
             one.hear(self)
+        await self.bench.pass_time(600)
 
     async def join(self, member: Member, amount: int) -> None:
         if member.joining is None and member.syncing is None:
@@ -177,6 +187,7 @@ class Town:
         self.epoch += 1
         self.bench.log.lose(0)
         self.bench = await self.bench.fail_over(self.epoch)
+        self.seen.clear()
 
     def check_groups(self) -> None:
         for shard in self.bench.runtime.active_shards():
@@ -185,6 +196,9 @@ class Town:
                 assert group.awaiting_join_count == waiting
                 assert group.leader_id is None or group.leader_id in group.members
                 assert (group.state is GroupState.EMPTY) <= (not group.members)
+                generation, state = self.seen.get(group.group_id, (0, GroupState.EMPTY))
+                assert group.generation_id > generation or group.state is state or group.state in AFTER_SAME[state]
+                self.seen[group.group_id] = (group.generation_id, group.state)
                 assert len(group.members) <= SETTINGS.max_size or group.state is GroupState.PREPARING_REBALANCE
 
     def check_offsets(self) -> None:
@@ -221,7 +235,7 @@ class Town:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(STEP, min_size=10, max_size=60))
+@given(st.lists(STEP, min_size=15, max_size=60))
 def test_whatever_happens(steps: list[tuple[str, int, int]]) -> None:
     async def run() -> None:
         await Town(await Bench(SETTINGS).start()).run(steps)

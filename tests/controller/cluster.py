@@ -13,15 +13,13 @@ from signalbox.controller.decision import Inputs
 from signalbox.controller.runtime import Controller, Neighbours
 from signalbox.controller.settings import ControllerSettings
 from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.layout import broker_id_path, create_roots
+from signalbox.metadata.layout import TOPICS, broker_id_path, create_roots
 from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.port import Create, MetadataStore, Write
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
-
-SETTINGS = ControllerSettings(inter_broker_listener="REPLICATION", auto_leader_rebalance_enable=False)
 
 
 def registration(broker_id: int, rack: str | None = None, **changes: Any) -> BrokerRegistration:
@@ -82,18 +80,22 @@ class RecordingChannels:
     endpoints: dict[int, Endpoint] = field(default_factory=dict)
     sent: list[tuple[int, Message]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add_broker(self, broker_id: int, endpoint: Endpoint) -> None:
         self.endpoints[broker_id] = endpoint
         self.log.append(f"+{broker_id}")
+        self.news.set()
 
     def remove_broker(self, broker_id: int) -> None:
         del self.endpoints[broker_id]
         self.log.append(f"-{broker_id}")
+        self.news.set()
 
     async def send(self, broker_id: int, request: Message) -> Message:
         assert broker_id in self.endpoints
         self.sent.append((broker_id, request))
+        self.news.set()
         if isinstance(request, UpdateMetadataRequest) and broker_id == self.cache_of:
             self.cache.apply_update_metadata(request)
         await asyncio.sleep(0)
@@ -120,10 +122,11 @@ class ControllerNode:
         await self.until(lambda: self.controller.is_active and self.controller.context is not None)
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait for a condition on this node's controller."""
+        """Wait for a condition that comes true with a request, a channel, a term or a change of topics."""
         async with asyncio.timeout(10):
             while not holds():
-                await asyncio.sleep(0.002)
+                await self.channels.news.wait()
+                self.channels.news.clear()
 
 
 async def start_node(
@@ -136,5 +139,7 @@ async def start_node(
     cache = MetadataCache()
     channels = RecordingChannels(cache, node_id)
     controller = Controller(node_id, store, Neighbours(channels, cache), inputs(**settings))
+    controller.on_active_controller(lambda controller_id: channels.news.set())
+    store.watch(TOPICS, channels.news.set)
     await controller.start()
     return ControllerNode(node_id, store, controller, channels, cache, broker_epoch)

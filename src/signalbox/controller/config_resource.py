@@ -90,7 +90,7 @@ def find_resource(context: ControllerContext, inputs: Inputs, resource_type: int
             raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         entity_path, table = f"topics/{name}", TOPIC_CONFIG
     elif resource_type == ResourceType.BROKER:
-        if name and not name.isdigit():
+        if name and not (name.isascii() and name.isdigit()):
             raise KafkaError(Error.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
         entity_path = f"brokers/{int(name)}" if name else BROKER_DEFAULT_ENTITY
         table = inputs.settings.broker_config_table

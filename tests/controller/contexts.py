@@ -1,0 +1,86 @@
+"""Controller contexts for transcripts of decisions: `t={0: "1* 2 3 isr 1 2"}` reads as leader 1, ISR 1 and 2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from signalbox.common.ids import TopicPartition
+from signalbox.controller.context import ControlledTopic, ControllerContext, LiveBroker, collision_name
+from signalbox.controller.decision import Decision
+from signalbox.controller.records import PartitionCreated, PartitionStateChanged
+from signalbox.controller.replay import replay
+from signalbox.metadata.partition_state import NO_LEADER, PartitionState
+from signalbox.metadata.topic_assignment import TopicAssignment
+from tests.controller.cluster import registration
+
+EPOCH = 5  # controller epoch of all contexts here
+
+
+def topic_id(name: str) -> bytes:
+    """The id a topic has in these contexts."""
+    return name.encode().ljust(16, b"-")
+
+
+def tp(partition: int, topic: str = "t") -> TopicPartition:
+    """A partition of topic t."""
+    return TopicPartition(topic, partition)
+
+
+def live(*broker_ids: int, racks: Mapping[int, str] | None = None) -> dict[int, LiveBroker]:
+    """Brokers whose epoch is a hundred times their id."""
+    return {each: LiveBroker(registration(each, (racks or {}).get(each)), each * 100) for each in broker_ids}
+
+
+def parse_partition(text: str) -> tuple[tuple[int, ...], PartitionState | None]:
+    """Replicas and state out of `1* 2 3 isr 1 2`; without `isr` all are in sync, without a star nobody leads."""
+    replicas, separator, isr = text.partition("isr")
+    pieces = replicas.split()
+    brokers = tuple(int(piece.rstrip("*")) for piece in pieces)
+    if "new" in isr:
+        return brokers, None
+    leader = next((int(piece[:-1]) for piece in pieces if piece.endswith("*")), NO_LEADER)
+    members = tuple(map(int, isr.split())) if separator else brokers
+    return brokers, PartitionState(leader, 7, members, EPOCH - 1, 3)
+
+
+def make_context(
+    *broker_ids: int, topics: Mapping[str, Mapping[int, str]] | None = None, **fields: Any
+) -> ControllerContext:
+    """A context of living brokers and topics."""
+    made = {}
+    for name, partitions in (topics or {}).items():
+        parsed = {number: parse_partition(text) for number, text in partitions.items()}
+        made[name] = ControlledTopic(
+            name,
+            TopicAssignment(topic_id(name), {number: replicas for number, (replicas, _) in parsed.items()}),
+            {number: state for number, (_, state) in parsed.items() if state is not None},
+        )
+    defaults: dict[str, Any] = {
+        "controller_id": 1,
+        "controller_epoch": EPOCH,
+        "brokers": live(*broker_ids),
+        "topics": made,
+        "topic_names": {topic_id(name): name for name in made},
+        "collision_names": {collision_name(name): name for name in made},
+        "configs": {f"topics/{name}": {} for name in made},
+    }
+    return ControllerContext(**{**defaults, **fields})
+
+
+def told(state: PartitionState | None) -> str:
+    """A state as text: `leader/leader epoch/partition epoch isr`."""
+    if state is None:
+        return "none"
+    return f"{state.leader}/{state.leader_epoch}/{state.partition_epoch} isr {' '.join(map(str, state.isr))}"
+
+
+def states(decision: Decision) -> dict[str, str]:
+    """What a decision makes of partitions."""
+    changes = (PartitionCreated, PartitionStateChanged)
+    return {str(each.partition): told(each.state) for each in decision.records if isinstance(each, changes)}
+
+
+def after(context: ControllerContext, decision: Decision) -> ControllerContext:
+    """The context once the decision is stored."""
+    return replay(context, decision.records)[0]

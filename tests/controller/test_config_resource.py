@@ -1,0 +1,90 @@
+"""Resources that can be altered, and what may be set on them."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic
+from signalbox.controller.config_resource import ResourceType, find_resource
+from signalbox.protocol.error_table import Error, KafkaError
+from tests.controller.cluster import inputs
+from tests.controller.contexts import make_context
+
+BROKER_KEYS = ConfigTable(
+    (
+        ConfigRow("log.retention.ms", ConfigType.LONG, 1, "", dynamic=Dynamic.CLUSTER_WIDE),
+        ConfigRow("ssl.keystore.location", ConfigType.STRING, "", "", dynamic=Dynamic.PER_BROKER),
+        ConfigRow("broker.id", ConfigType.INT, 0, ""),
+    )
+)
+GIVEN = inputs(broker_config_table=BROKER_KEYS)
+CONTEXT = make_context(
+    1,
+    topics={"t": {0: "1*"}, "going": {0: "1*"}},
+    deleting={"going": frozenset()},
+    configs={"brokers/1": {"broker.id": "1"}},
+)
+TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "entity_path"),
+    [
+        (TOPIC, "t", "topics/t"),
+        (BROKER, "1", "brokers/1"),
+        (BROKER, "007", "brokers/7"),
+        (BROKER, "", "brokers/<default>"),
+    ],
+)
+def test_found(kind: int, name: str, entity_path: str) -> None:
+    assert find_resource(CONTEXT, GIVEN, kind, name).entity_path == entity_path
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "error"),
+    [
+        (TOPIC, "none", Error.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPIC, "going", Error.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPIC, "a b", Error.INVALID_TOPIC_EXCEPTION),
+        (BROKER, "x", Error.INVALID_REQUEST),
+        (BROKER, "-1", Error.INVALID_REQUEST),
+        (ResourceType.BROKER_LOGGER, "1", Error.INVALID_REQUEST),
+        (99, "1", Error.INVALID_REQUEST),
+    ],
+)
+def test_not_found(kind: int, name: str, error: Error) -> None:
+    with pytest.raises(KafkaError) as refused:
+        find_resource(CONTEXT, GIVEN, kind, name)
+    assert refused.value.error is error
+
+
+@pytest.mark.parametrize(
+    ("name", "configs", "error"),
+    [
+        ("1", {"log.retention.ms": "5", "some.plugins.key": "x"}, None),
+        ("1", {"ssl.keystore.location": "/k"}, None),
+        ("", {"ssl.keystore.location": "/k"}, Error.INVALID_REQUEST),
+        ("1", {"broker.id": "2"}, Error.INVALID_REQUEST),
+        ("1", {"broker.id": "1"}, None),  # it stays as it is
+        ("1", {"log.retention.ms": "x"}, Error.INVALID_CONFIG),
+    ],
+)
+def test_broker_keys(name: str, configs: dict[str, str], error: Error | None) -> None:
+    resource = find_resource(CONTEXT, GIVEN, BROKER, name)
+    if error is None:
+        resource.refuse(configs)
+        assert resource.is_broker
+        return
+    with pytest.raises(KafkaError) as refused:
+        resource.refuse(configs)
+    assert refused.value.error is error
+
+
+def test_lists_and_removals() -> None:
+    topic = find_resource(CONTEXT, GIVEN, TOPIC, "t")
+    assert topic.is_list("cleanup.policy")
+    assert not topic.is_list("retention.ms")
+    assert not topic.is_list("no.such")
+    assert topic.default_list("cleanup.policy") == ["delete"]
+    with pytest.raises(KafkaError):
+        find_resource(CONTEXT, GIVEN, BROKER, "1").refuse_removal("broker.id")

@@ -11,7 +11,7 @@ import pytest
 from signalbox.pipeline.profile import Profile
 from signalbox.pipeline.table_state import StateError, StateFolder, TableState, scratch_directory
 
-STATE = TableState(topic="flights", profile=Profile.PYPI, begin={"flights:0": 3}, schema="a INT")
+STATE = TableState(topic="flights", topic_id="id-1", profile=Profile.PYPI, begin={"flights:0": 3}, schema="a INT")
 
 
 def with_batches(folder: StateFolder, planned: int, committed: int) -> None:
@@ -45,32 +45,33 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("topic", "schema", "last_batch", "message"),
+    ("asked", "last_batch", "message"),
     [
-        ("other", None, 1, "begun from topic flights, not other"),
-        ("flights", "b INT", 1, r"begun with schema \[a INT\], asked for is \[b INT\]"),
-        ("flights", None, None, "holds none of them"),
+        (replace(STATE, topic="other"), 1, "begun from topic flights, not other"),
+        (replace(STATE, topic_id="id-2"), 1, "deleted and created again since"),
+        (replace(STATE, schema="b INT"), 1, r"begun with schema \[a INT\], asked for is \[b INT\]"),
+        (STATE, None, "holds none of them"),
     ],
 )
 def test_what_does_not_belong_together_is_refused(
-    tmp_path: Path, topic: str, schema: str | None, last_batch: int | None, message: str
+    tmp_path: Path, asked: TableState, last_batch: int | None, message: str
 ) -> None:
     folder = StateFolder(tmp_path, "flights")
     with_batches(folder, 3, 2)
     with pytest.raises(StateError, match=message):
-        folder.refuse_mismatch(STATE, topic, schema, last_batch)
+        folder.refuse_mismatch(STATE, asked, last_batch)
 
 
 def test_a_lost_checkpoint_is_refused_instead_of_repeating_the_topic(tmp_path: Path) -> None:
     with pytest.raises(StateError, match=r"batches up to 7 but their checkpoint .* is gone"):
-        StateFolder(tmp_path, "flights").refuse_mismatch(STATE, "flights", "infer", 7)
+        StateFolder(tmp_path, "flights").refuse_mismatch(STATE, replace(STATE, schema="infer"), 7)
 
 
 def test_a_run_that_died_before_sparks_commit_goes_on(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path, "flights")
     with_batches(folder, 1, 0)
-    folder.refuse_mismatch(STATE, "flights", "a INT", 0)
-    folder.refuse_mismatch(STATE, "flights", "infer", None)
+    folder.refuse_mismatch(STATE, STATE, 0)
+    folder.refuse_mismatch(STATE, replace(STATE, schema=None), None)
     assert folder.checkpoint.is_dir()
 
 

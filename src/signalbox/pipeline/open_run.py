@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from signalbox.pipeline.checkpoint_files import flat_offsets
 from signalbox.pipeline.engine import Engine, open_engine
@@ -45,18 +45,23 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
 
     folder = StateFolder(options.warehouse, plan.name)
     client = TopicClient(options.bootstrap_servers, options.client_options, f"signalbox-pipeline-{plan.name}")
-    client.partitions([plan.topic])
+    topic_ids, _ = client.partitions([plan.topic])
     with folder.locked():
         state = folder.read()
         begun_with = state.profile if state else None
         with open_engine(options, engine=engine, begun_with=begun_with, say=reporting.say) as opened:
+            asked = TableState(
+                topic=plan.topic,
+                topic_id=topic_ids[plan.topic],
+                profile=opened.profile,
+                begin=flat_offsets(client.offsets([plan.topic], options.starting).to_json()),
+                schema=plan.schema,
+            )
             if state is None:
-                schema = plan.decide_schema(client)
-                begin = flat_offsets(client.offsets([plan.topic], options.starting).to_json())
-                state = TableState(topic=plan.topic, profile=opened.profile, begin=begin, schema=schema)
+                state = replace(asked, schema=plan.decide_schema(client))
             job = TableJob(folder, state, plan.shape_of(state.schema))
             run = TableRun(job, options, opened, client, tell)
-            folder.refuse_mismatch(state, plan.topic, plan.schema, run.last_batch())
+            folder.refuse_mismatch(state, asked, run.last_batch())
             run.prepare()
             folder.write(state)
             yield run

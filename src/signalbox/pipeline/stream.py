@@ -1,7 +1,8 @@
 """Running one streaming query to its end: until what was there is read, or until it is told to stop.
 
-A stop (SIGTERM, Ctrl-C, the time) waits for the batch in hand; a second signal does not, which is safe too: the batch
-is repeated and its tables know it. What the query fails with is raised as one sentence, not as four stack traces.
+A stop (SIGTERM, Ctrl-C, the time) waits for the batch in hand and lets no further one begin; a second signal does not
+wait, which is safe too: the batch is repeated and its tables know it. What the query fails with is raised as one
+sentence, not as four stack traces.
 """
 
 from __future__ import annotations
@@ -26,14 +27,21 @@ class PipelineError(RuntimeError):
     """A run that could not go on, in one sentence."""
 
 
+class StopAskedError(Exception):
+    """Ends a query in front of a batch that shall not begin any more."""
+
+
 def root_cause(text: str) -> str:
-    """The sentence that tells what happened, out of a streaming query's exception text."""
-    ours = re.findall(r"signalbox\.pipeline[\w.]*\.(\w+Error): (.+)", text)
+    """What happened, out of a streaming query's exception text: a sentence or two without stack traces and plans."""
+    said = text.partition("=== Streaming Query ===")[0].partition("terminated with exception: ")
+    said_text = re.sub(r"\s*SQLSTATE: \w+", "", said[2] or said[0]).strip()
+    ours = re.findall(r"^(?:[\w.]+)(?:Error|Exception): (.+)$", said_text, re.MULTILINE)
     if ours:
-        return f"{ours[-1][1].strip()}"
-    causes = re.findall(r"(?:Caused by: )?[\w.$]+(?:Exception|Error): (.+)", text)
-    lines = [cause.strip() for cause in causes if "STREAM_FAILED" not in cause]
-    return lines[-1] if lines else text.strip().splitlines()[0]
+        return str(ours[-1]).strip()
+    reason = re.search(r"Reason: (.+)", said_text)
+    if reason is not None:
+        return f"{said_text.splitlines()[0].rstrip(';')}: {reason.group(1).strip()}"
+    return said_text.splitlines()[0] if said_text else text.strip()
 
 
 @contextmanager
@@ -59,6 +67,7 @@ def stop_signals() -> Iterator[threading.Event]:
 
 
 def _stop_between_batches(query: StreamingQuery) -> None:
+    """Waits for the batch in hand. A query that is idle is stopped; one that is not ends in front of its next batch."""
     deadline = time.monotonic() + BATCH_END_TIMEOUT_SECONDS
     while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -76,24 +85,31 @@ def run_query(
     while_waiting: Callable[[], None],
 ) -> None:
     """Runs the query; `while_waiting` is called about once a second. Raises PipelineError when it fails."""
-    writer = frame.writeStream.queryName(name).foreachBatch(write_batch)
-    writer = writer.option("checkpointLocation", str(checkpoint))
-    if trigger_seconds is None:
-        writer = writer.trigger(availableNow=True)
-    else:
-        writer = writer.trigger(processingTime=f"{int(trigger_seconds * 1000)} milliseconds")
     begun = time.monotonic()
     with stop_signals() as asked:
+
+        def write_unless_asked_to_stop(batch: DataFrame, batch_id: int) -> None:
+            if asked.is_set():
+                raise StopAskedError
+            write_batch(batch, batch_id)
+
+        writer = frame.writeStream.queryName(name).foreachBatch(write_unless_asked_to_stop)
+        writer = writer.option("checkpointLocation", str(checkpoint))
+        if trigger_seconds is None:
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=f"{int(trigger_seconds * 1000)} milliseconds")
         query = writer.start()
         try:
             while not query.awaitTermination(1):
                 while_waiting()
-                over = stop_after_seconds is not None and time.monotonic() - begun > stop_after_seconds
-                if asked.is_set() or over:
+                if stop_after_seconds is not None and time.monotonic() - begun > stop_after_seconds:
+                    asked.set()
+                if asked.is_set():
                     _stop_between_batches(query)
-                    return
         except StreamingQueryException as fault:
-            raise PipelineError(root_cause(str(fault))) from fault
+            if StopAskedError.__name__ not in str(fault):
+                raise PipelineError(root_cause(str(fault))) from fault
         finally:
             if query.isActive:
                 query.stop()

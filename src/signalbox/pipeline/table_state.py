@@ -32,6 +32,7 @@ class TableState:
     that were added later begin at 0. `generation` tells runs with different checkpoints on one table apart."""
 
     topic: str
+    topic_id: str
     profile: Profile
     begin: dict[str, int]
     schema: str | None = None
@@ -80,13 +81,21 @@ class StateFolder:
             lock.flush()
             yield
 
-    def refuse_mismatch(self, state: TableState, topic: str, schema: str | None, last_batch: int | None) -> None:
-        """Raises StateError when going on would lose or repeat rows without a word.
+    def refuse_mismatch(self, state: TableState, asked: TableState, last_batch: int | None) -> None:
+        """Raises StateError when going on as asked would lose, repeat or mix rows without a word.
 
-        `last_batch`: the newest batch that the table's own log holds of this pipeline.
+        `state` is what is remembered, `last_batch` the newest batch of this pipeline in the table's own log.
         """
-        if state.topic != topic:
-            raise StateError(f"table {self.name} was begun from topic {state.topic}, not {topic}: choose another name")
+        if state.topic != asked.topic:
+            raise StateError(
+                f"table {self.name} was begun from topic {state.topic}, not {asked.topic}: choose another name"
+            )
+        if state.topic_id != asked.topic_id:
+            raise StateError(
+                f"topic {state.topic} was deleted and created again since table {self.name} was begun (its id was "
+                f"{state.topic_id}, is {asked.topic_id}): begin a new table for the new topic"
+            )
+        schema = asked.schema
         if schema not in (None, "infer", state.schema):
             raise StateError(
                 f"table {self.name} was begun with schema [{state.schema}], asked for is [{schema}]: "

@@ -1,0 +1,151 @@
+"""A topic becomes a table: both profiles, the same rows."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signalbox.pipeline.delta_log import read_table
+from signalbox.pipeline.engine import Engine
+from signalbox.pipeline.events import PipelineEvent, Step
+from signalbox.pipeline.options import TablesOptions
+from signalbox.pipeline.table_run import SchemaError
+from signalbox.pipeline.table_state import StateError
+from signalbox.pipeline.tables.run import TablesResult, run_tables
+from signalbox.pipeline.topic_client import TopicError
+from tests.pipeline.topics import Topics, json_values
+
+
+def run(engine: Engine, warehouse: Path, topics: Topics, topic: str, **asked: Any) -> TablesResult:
+    options = TablesOptions(
+        bootstrap_servers=topics.bootstrap,
+        warehouse=warehouse,
+        topic=topic,
+        **{"profile": engine.profile, "max_records_per_batch": 100, **asked},
+    )
+    return run_tables(options, engine=engine, listener=asked.get("listener"), say=lambda _: None)
+
+
+def numbers(result: TablesResult) -> list[int]:
+    column: list[int] = read_table(result.table, ["n"]).column("n").to_pylist()
+    return sorted(column)
+
+
+def test_a_topic_becomes_a_table_and_the_next_run_goes_on(engine: Engine, warehouse: Path, topics: Topics) -> None:
+    topic = topics.create("rows")
+    topics.fill(topic, json_values(0, 250))
+    first = run(engine, warehouse, topics, topic, schema="n BIGINT NOT NULL, text STRING")
+    assert numbers(first) == list(range(250))
+    assert (first.rows, first.dead_rows, first.repeated_batches) == (250, 0, 0)
+    assert first.batches >= 3
+    topics.add_partitions(topic, 3)
+    topics.fill(topic, json_values(250, 300))
+    second = run(engine, warehouse, topics, topic)
+    assert numbers(second) == list(range(300))
+    assert (second.rows, second.table_rows, second.schema) == (50, 300, "n BIGINT NOT NULL, text STRING")
+    third = run(engine, warehouse, topics, topic)
+    assert (third.rows, third.table_rows) == (0, 300)
+
+
+def test_the_raw_table_is_the_record_byte_for_byte(engine: Engine, warehouse: Path, topics: Topics) -> None:
+    topic = topics.create("raw", partitions=1)
+    topics.fill_records(topic, [(b"\x00k", b"\xff", [("h", b"\x01"), ("n", None)]), (None, None, None)])
+    result = run(engine, warehouse, topics, topic)
+    rows = read_table(result.table).to_pylist()
+    assert result.dead_table is None
+    assert [(row["key"], row["value"], row["topic"], row["partition"], row["offset"]) for row in rows] == [
+        (b"\x00k", b"\xff", topic, 0, 0),
+        (None, None, topic, 0, 1),
+    ]
+    assert rows[0]["headers"] == [{"key": "h", "value": b"\x01"}, {"key": "n", "value": None}]
+    assert rows[1]["headers"] is None
+
+
+def test_bad_records_are_kept_aside_with_reason_and_offset(engine: Engine, warehouse: Path, topics: Topics) -> None:
+    topic = topics.create("bad", partitions=1)
+    topics.fill(topic, [b'{"n":1}', b"nonsense", b'{"n":"x"}', b'{"n":4}'])
+    result = run(engine, warehouse, topics, topic, schema="n INT")
+    assert (result.rows, result.dead_rows, numbers(result)) == (2, 2, [1, 4])
+    assert result.dead_table is not None
+    dead = {row["offset"]: (row["reason"], row["value"]) for row in read_table(result.dead_table).to_pylist()}
+    assert dead == {1: ("not_json", b"nonsense"), 2: ("type:n", b'{"n":"x"}')}
+
+
+def test_an_inferred_schema_is_remembered(engine: Engine, warehouse: Path, topics: Topics) -> None:
+    topic = topics.create("inferred")
+    topics.fill(topic, json_values(0, 10))
+    assert run(engine, warehouse, topics, topic, schema="infer").schema == "`n` BIGINT, `text` STRING"
+    topics.fill(topic, [b'{"n": 10, "late": true}', b'{"n": "ten"}'])
+    again = run(engine, warehouse, topics, topic, schema="infer")
+    assert (again.schema, again.dead_rows) == ("`n` BIGINT, `text` STRING", 1)
+    assert numbers(again) == list(range(11))
+
+
+def test_a_recreated_topic_ends_the_run_instead_of_mixing_both(engine: Engine, warehouse: Path, topics: Topics) -> None:
+    topic = topics.create("recreated", partitions=1)
+    topics.fill(topic, json_values(0, 20))
+    run(engine, warehouse, topics, topic)
+    topics.delete(topic)
+    topics.create_named(topic, partitions=1)
+    topics.fill(topic, json_values(0, 5))
+    with pytest.raises(StateError, match="deleted and created again"):
+        run(engine, warehouse, topics, topic)
+
+
+def test_a_run_that_goes_on_takes_what_comes_until_it_is_told_to_stop(
+    engine: Engine, warehouse: Path, topics: Topics
+) -> None:
+    topic = topics.create("endless")
+    topics.fill(topic, json_values(0, 10))
+    filled: list[int] = []
+
+    def fill_more(event: PipelineEvent) -> None:
+        if event.step == Step.BATCH_DONE and not filled:
+            filled.append(event.batch_id)
+            topics.fill(topic, json_values(10, 20))
+
+    options = TablesOptions(
+        bootstrap_servers=topics.bootstrap,
+        warehouse=warehouse,
+        topic=topic,
+        schema="n INT",
+        profile=engine.profile,
+        trigger_seconds=0.2,
+        stop_after_seconds=6.0,
+    )
+    begun = time.monotonic()
+    result = run_tables(options, engine=engine, listener=fill_more, say=lambda _: None)
+    assert numbers(result) == list(range(20))
+    assert time.monotonic() - begun >= 6.0
+
+
+def test_a_lost_checkpoint_is_not_begun_again_over_the_same_table(
+    engine: Engine, warehouse: Path, topics: Topics
+) -> None:
+    topic = topics.create("lost")
+    topics.fill(topic, json_values(0, 10))
+    run(engine, warehouse, topics, topic)
+    checkpoint = warehouse / ".signalbox" / topic / "checkpoint"
+    checkpoint.rename(checkpoint.with_name("elsewhere"))
+    with pytest.raises(StateError, match="is gone"):
+        run(engine, warehouse, topics, topic)
+    checkpoint.with_name("elsewhere").rename(checkpoint)
+    assert run(engine, warehouse, topics, topic).table_rows == 10
+
+
+def test_what_cannot_be_run_is_refused_and_leaves_nothing_behind(
+    engine: Engine, warehouse: Path, topics: Topics
+) -> None:
+    with pytest.raises(TopicError, match="nowhere"):
+        run(engine, warehouse, topics, "nowhere")
+    topic = topics.create("refused")
+    topics.fill(topic, [b"no json"])
+    with pytest.raises(SchemaError, match="none of its first 1 values is a JSON object"):
+        run(engine, warehouse, topics, topic, schema="infer")
+    with pytest.raises(SchemaError, match="cannot be read"):
+        run(engine, warehouse, topics, topic, schema="n WHAT")
+    assert not (warehouse / topic).exists()
+    assert run(engine, warehouse, topics, topic).rows == 1

@@ -1,0 +1,87 @@
+"""Running a query: what it fails with, and how it is told to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from signalbox.pipeline.stream import PipelineError, root_cause, run_query, stop_signals
+
+FAILED = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
+PLAN = "\n=== Streaming Query ===\nIdentifier: t [id = 1]\nCaused by: java.lang.Error: not this one"
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        (
+            "[PYTHON] Traceback (most recent call last):\n  File x\n"
+            "signalbox.pipeline.offsets.DataLossError: topic t is gone\n SQLSTATE: 38000 SQLSTATE: XXKST",
+            "topic t is gone",
+        ),
+        (
+            "Some data may have been lost because they are not available;\nmore words\nReason: Partition t-0 is gone.",
+            "Some data may have been lost because they are not available: Partition t-0 is gone.",
+        ),
+        ("[DELTA] the disk is full. SQLSTATE: XXKST", "[DELTA] the disk is full."),
+    ],
+)
+def test_the_cause_is_a_sentence(said: str, cause: str) -> None:
+    assert root_cause(FAILED + said + PLAN) == cause
+    assert root_cause("only words") == "only words"
+
+
+def test_first_signal_asks_and_the_second_is_what_it_was() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with stop_signals() as asked:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert asked.wait(5)
+        assert signal.getsignal(signal.SIGTERM) == before
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+@pytest.fixture
+def numbers(spark: SparkSession) -> DataFrame:
+    return spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
+
+
+def test_a_signal_ends_an_endless_query_between_batches(numbers: DataFrame, tmp_path: Path) -> None:
+    batches: list[int] = []
+
+    def write(frame: DataFrame, batch_id: int) -> None:
+        if batch_id == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        batches.append(frame.count())
+
+    run_query(
+        numbers,
+        write,
+        name="endless",
+        checkpoint=tmp_path,
+        trigger_seconds=0.05,
+        stop_after_seconds=None,
+        while_waiting=lambda: None,
+    )
+    committed = [path for path in (tmp_path / "commits").iterdir() if path.name.isdigit()]
+    assert batches == [10, 10, 10]
+    assert len(committed) == 3
+
+
+def test_a_failing_batch_ends_the_run_with_its_cause(numbers: DataFrame, tmp_path: Path) -> None:
+    def write(frame: DataFrame, batch_id: int) -> None:
+        raise ValueError(f"batch {batch_id} will not do")
+
+    with pytest.raises(PipelineError, match=r"^batch 0 will not do$"):
+        run_query(
+            numbers,
+            write,
+            name="failing",
+            checkpoint=tmp_path,
+            trigger_seconds=0.05,
+            stop_after_seconds=None,
+            while_waiting=lambda: None,
+        )

@@ -1,7 +1,7 @@
 import pytest
 
 from signalbox.common.topic_config import TOPIC_CONFIG
-from signalbox.storage.config_rows import STORAGE_CONFIG, log_dirs, topic_defaults
+from signalbox.storage.config_rows import STORAGE_CONFIG, topic_defaults
 from signalbox.storage.log_config import LogConfig
 
 
@@ -38,13 +38,6 @@ def test_rolling_and_flushing_have_stand_ins_too() -> None:
 def test_every_topic_config_with_a_broker_default_has_a_row_here_or_elsewhere() -> None:
     missing = {row.synonym for row in TOPIC_CONFIG if row.synonym and row.synonym not in STORAGE_CONFIG}
     assert missing == {"unclean.leader.election.enable"}
-
-
-def test_log_dirs_win_over_log_dir() -> None:
-    values, _ = STORAGE_CONFIG.read({"log.dirs": "/a, /b", "log.dir": "/c"})
-    assert log_dirs(values) == ["/a", "/b"]
-    values, _ = STORAGE_CONFIG.read({"log.dir": "/c"})
-    assert log_dirs(values) == ["/c"]
 
 
 def test_a_wrong_value_is_a_fault() -> None:

@@ -43,6 +43,8 @@ def test_a_partitions_life(tmp_path: Path) -> None:
     append(log, batch(3))
     log.high_watermark = 2
     logs.close()
+    with pytest.raises(KafkaError, match="flights-0 is closed"):
+        append(log, batch(1))
     assert {entry.name for entry in tmp_path.iterdir()} == {
         ".kafka_cleanshutdown",
         ".lock",
@@ -187,7 +189,7 @@ def test_somebody_elses_directory_is_refused(tmp_path: Path) -> None:
         other = manager(tmp_path, start=False)
         with pytest.raises(MetaPropertiesFault):
             other.start(cluster, node)
-        die(other)
+    manager(tmp_path).close()  # the refused ones have not kept the lock
 
 
 def test_a_broker_without_a_working_directory_does_not_start(tmp_path: Path) -> None:

@@ -60,12 +60,6 @@ def _default_rows() -> list[ConfigRow]:
 STORAGE_CONFIG = ConfigTable([*_OWN, *_default_rows()])
 
 
-def log_dirs(values: Mapping[str, Value]) -> list[str]:
-    """The folders for partition logs."""
-    dirs = values["log.dirs"]
-    return list(dirs) if isinstance(dirs, list) and dirs else [str(values["log.dir"])]
-
-
 def topic_defaults(values: Mapping[str, Value]) -> dict[str, Value]:
     """The broker's value for every topic config, by the broker key, stand-ins resolved.
 

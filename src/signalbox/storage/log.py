@@ -230,7 +230,11 @@ class Log(LogAppends):
         self._directory = self._directory.refusing(f"{self.topic_partition} was deleted")
 
     def close(self) -> None:
-        """Makes everything durable, with a snapshot at the end, so that the next start replays nothing."""
+        """Makes everything durable, with a snapshot at the end, so that the next start replays nothing.
+
+        Whoever calls later is refused: nothing may be written behind the clean-shutdown marker.
+        """
         self.flush()
         with self._directory.guard(f"closing {self._body.folder}"):
             self._body.close(self.log_end_offset)
+        self._directory = self._directory.refusing(f"{self.topic_partition} is closed")

@@ -71,7 +71,14 @@ class LogManager:
         LogDirectoryLocked or MetaPropertiesFault when a directory is somebody else's; KafkaError
         KAFKA_STORAGE_ERROR when no directory can be used.
         """
-        config_of = config_of or (lambda topic: LogConfig())
+        try:
+            self._open_directories(cluster_id, node_id, config_of or (lambda topic: LogConfig()))
+        except BaseException:
+            for directory in self.directories:
+                directory.unlock()
+            raise
+
+    def _open_directories(self, cluster_id: str, node_id: int, config_of: ConfigOf) -> None:
         for directory in self.directories:
             try:
                 self._open_directory(directory, cluster_id, node_id, config_of)
@@ -247,14 +254,16 @@ class LogManager:
 
     def run_retention(self) -> int:
         """Deletes what the logs may do without, and files that are due; how many segments went."""
+        return sum(self.retention_slices())
+
+    def retention_slices(self) -> Iterator[int]:
+        """`run_retention` in slices of one log each, for a loop that has other things to do in between."""
         now_ms = self._clock.now_ms()
-        deleted = 0
         for log in self:
             if log.online:
-                deleted += log.run_retention(now_ms)
+                yield log.run_retention(now_ms)
         for directory in self.directories:
             directory.removals.run_due(now_ms)
-        return deleted
 
     def expire_producers(self, expiration_ms: int) -> int:
         """Forgets idempotent producers that were silent for `expiration_ms`; how many."""

@@ -50,10 +50,6 @@ class Removals:
             _, path = heapq.heappop(self._due)
             self._background.run(lambda path=path: self.remove(path), self._done)  # type: ignore[misc]
 
-    def next_due_ms(self) -> int | None:
-        """When `run_due` has something to do again."""
-        return self._due[0][0] if self._due else None
-
     def remove(self, path: str) -> None:
         """Removes a file, or a folder with what is in it; one that is gone already is fine."""
         try:

@@ -1,0 +1,22 @@
+"""Confirmed and proposed: whom the high watermark waits for."""
+
+from __future__ import annotations
+
+from signalbox.replication.isr_state import IsrState, ProposedIsr
+
+
+def test_an_expansion_binds_at_once_and_a_shrink_only_when_confirmed() -> None:
+    state = IsrState((1, 2))
+    assert state.maximal == {1, 2}
+    assert state.propose(ProposedIsr((1, 2, 3), 0, 0)).maximal == {1, 2, 3}
+    assert state.propose(ProposedIsr((1,), 0, 0)).maximal == {1, 2}
+    assert state.propose(ProposedIsr((1,), 0, 0)).isr == (1, 2)
+
+
+def test_a_refused_proposal_leaves_what_was_confirmed() -> None:
+    state = IsrState((1, 2), 1)
+    assert state.propose(ProposedIsr((1,), 0, 0)).committed() == state
+
+
+def test_proposals_are_told_apart_by_identity() -> None:
+    assert ProposedIsr((1,), 0, 0) != ProposedIsr((1,), 0, 0)

@@ -1,0 +1,99 @@
+"""Parked operations: woken by events, looked at once per turn, ended by their deadline."""
+
+from __future__ import annotations
+
+from signalbox.common.clock import ManualClock
+from signalbox.replication.deadlines import Deadlines
+from signalbox.replication.purgatory import Purgatory, WatchList
+from tests.replication.manual_time import ManualTimers, ManualTurns
+
+
+class Operation:
+    def __init__(self, ready_after: int = 1) -> None:
+        self.looks = 0
+        self.expired = False
+        self.ready_after = ready_after
+
+    def try_complete(self) -> bool:
+        self.looks += 1
+        return self.looks >= self.ready_after
+
+    def expire(self) -> None:
+        self.expired = True
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.timers = ManualTimers(self.clock)
+        self.turns = ManualTurns()
+        self.purgatory = Purgatory(Deadlines(self.clock, self.timers), self.turns)
+        self.list: WatchList = {}
+
+    def pass_ms(self, ms: int) -> None:
+        self.clock.advance(ms)
+        self.timers.run_due()
+
+
+def test_many_events_of_a_turn_are_one_look() -> None:
+    bench, operation, other = Bench(), Operation(ready_after=2), {}
+    bench.purgatory.park(operation, (bench.list, other), 500)
+    for _ in range(5):
+        bench.purgatory.wake(bench.list)
+        bench.purgatory.wake(other)
+    assert operation.looks == 0
+    bench.turns.end()
+    assert (operation.looks, bench.purgatory.size) == (1, 1)
+    bench.purgatory.wake(bench.list)
+    bench.turns.end()
+    assert (operation.looks, bench.purgatory.size, bench.list, other) == (2, 0, {}, {})
+    bench.pass_ms(1_000)
+    assert not operation.expired
+
+
+def test_nobody_is_looked_at_without_an_event() -> None:
+    bench, operation = Bench(), Operation()
+    bench.purgatory.park(operation, (bench.list,), 500)
+    bench.turns.end()
+    assert operation.looks == 0
+
+
+def test_the_deadline_ends_it() -> None:
+    bench, operation = Bench(), Operation()
+    bench.purgatory.park(operation, (bench.list,), 500)
+    bench.pass_ms(499)
+    assert not operation.expired
+    bench.pass_ms(1)
+    assert (operation.expired, operation.looks, bench.purgatory.size, bench.list) == (True, 0, 0, {})
+
+
+def test_a_dropped_operation_is_gone_even_when_it_was_marked() -> None:
+    bench, operation = Bench(), Operation()
+    waiting = bench.purgatory.park(operation, (bench.list,), 500)
+    bench.purgatory.wake(bench.list)
+    bench.purgatory.drop(waiting)
+    bench.purgatory.drop(waiting)
+    bench.turns.end()
+    bench.pass_ms(500)
+    assert (operation.looks, operation.expired, bench.purgatory.size) == (0, False, 0)
+
+
+def test_what_a_completion_wakes_is_looked_at_in_the_same_round() -> None:
+    bench, second, second_list = Bench(), Operation(), WatchList()
+
+    class First(Operation):
+        def try_complete(self) -> bool:
+            bench.purgatory.wake(second_list)
+            return True
+
+    bench.purgatory.park(First(), (bench.list,), 500)
+    bench.purgatory.park(second, (second_list,), 500)
+    bench.purgatory.wake(bench.list)
+    bench.turns.end()
+    assert (second.looks, bench.purgatory.size) == (1, 0)
+
+
+def test_fetches_of_a_replica_share_a_list() -> None:
+    bench = Bench()
+    assert bench.purgatory.of_replica(2) is bench.purgatory.of_replica(2)
+    assert bench.purgatory.of_replica(2) is not bench.purgatory.of_replica(3)

@@ -115,9 +115,33 @@ async def test_elections_and_resignations_of_the_past_are_ignored() -> None:
     desk.runtime.on_elected(0, 4)
     desk.runtime.on_resigned(0, 4)
     assert desk.runtime.active_shards() == [shard]
+    await reply_of(desk.runtime.write(0, lambda shard: note("k", "v")))
+    assert shard.notes == {"k": "v"}
+
+
+@transcript
+async def test_a_leader_that_stays_at_a_newer_epoch_keeps_its_shard() -> None:
+    desk = Desk()
+    shard = await desk.elect(leader_epoch=5)
     await desk.elect(leader_epoch=6)
-    assert desk.runtime.active_shards() == [desk.shards[1]]
-    assert shard.events == ["loaded", "unloaded"]
+    assert desk.runtime.active_shards() == [shard]
+    await reply_of(desk.runtime.write(0, lambda shard: note("k", "v")))
+    assert (shard.notes, shard.events) == ({"k": "v"}, ["loaded"])
+    desk.runtime.on_resigned(0, 5)
+    assert desk.runtime.active_shards() == [shard]
+    desk.runtime.on_resigned(0, 7)
+    assert desk.runtime.active_shards() == []
+
+
+@transcript
+async def test_an_election_while_loading_goes_on_loading() -> None:
+    desk = Desk()
+    desk.log.lead(0, 2)
+    loading = desk.runtime.on_elected(0, 1)
+    desk.runtime.on_elected(0, 2)
+    await reply_of(loading)
+    await reply_of(desk.runtime.write(0, lambda shard: note("k", "v")))
+    assert [shard.notes for shard in desk.shards] == [{"k": "v"}]
 
 
 @transcript

@@ -83,12 +83,12 @@ class CoordinatorRuntime(Generic[S]):
     # --- leadership
 
     def on_elected(self, partition: int, leader_epoch: int) -> Answer[None]:
-        """This broker leads `partition` now: load it. Done when it is active or could not be loaded."""
+        """This broker leads `partition` now: load it. Done when it is active or could not be loaded; at once when it
+        led before and goes on leading at a newer epoch: then nobody else can have written meanwhile."""
         seat = self._seats.get(partition)
-        if seat is not None:
-            if seat.leader_epoch >= leader_epoch:
-                return Answer.of(None)
-            self._close(seat)
+        if seat is not None and (seat.phase is not Phase.FAILED or seat.leader_epoch >= leader_epoch):
+            seat.lead_on(leader_epoch)
+            return Answer.of(None)
         seat = self._take_seat(partition, leader_epoch)
         loaded: Answer[None] = Answer()
 
@@ -127,7 +127,7 @@ class CoordinatorRuntime(Generic[S]):
         watch = _Watch(self, partition)
         writes = WriteQueue(self._log, (partition, leader_epoch), self._builder, shard.replay, watch)
         watch.writes = writes
-        seat = Seat(partition, leader_epoch, shard, writes, timer)
+        seat = Seat(partition, shard, writes, timer)
         self._seats[partition] = seat
         return seat
 

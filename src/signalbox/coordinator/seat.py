@@ -60,9 +60,8 @@ class SeatTimer:
 
 
 class Seat(Generic[S]):
-    def __init__(self, partition: int, leader_epoch: int, shard: S, writes: WriteQueue, timer: SeatTimer) -> None:
+    def __init__(self, partition: int, shard: S, writes: WriteQueue, timer: SeatTimer) -> None:
         self.partition = partition
-        self.leader_epoch = leader_epoch
         self.phase = Phase.LOADING
         self.shard = shard
         self.writes = writes
@@ -72,6 +71,14 @@ class Seat(Generic[S]):
     def refusal(self) -> Error:
         """What a request hears; NONE when it may come in."""
         return REFUSAL[self.phase]
+
+    @property
+    def leader_epoch(self) -> int:
+        return self.writes.leader_epoch
+
+    def lead_on(self, leader_epoch: int) -> None:
+        """The same leader at a newer epoch: what is loaded stays, later writes carry it. Older epochs are ignored."""
+        self.writes.leader_epoch = max(leader_epoch, self.writes.leader_epoch)
 
     def load(self, log: CoordinatorLog, serde: RecordSerde, buffer_bytes: int) -> Iterator[None]:
         """Read and replay the partition, a step at a time; active at the end, or failed."""

@@ -67,7 +67,7 @@ class WriteWatch(Protocol):
 
 
 class WriteQueue:
-    """`place` = partition and leader epoch."""
+    """`place` = partition and leader epoch. A leader that stays goes on with the newer `leader_epoch` set here."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class WriteQueue:
         watch: WriteWatch,
     ) -> None:
         self._log = log
-        self._partition, self._leader_epoch = place
+        self._partition, self.leader_epoch = place
         self._builder = builder
         self._replay = replay
         self._watch = watch
@@ -126,7 +126,7 @@ class WriteQueue:
         encoded = [record for _, piece in batch.parts for record in piece.encoded]
         try:
             committed = self._log.append(
-                self._partition, self._leader_epoch, self._builder.batch(encoded, self._leader_epoch)
+                self._partition, self.leader_epoch, self._builder.batch(encoded, self.leader_epoch)
             )
         except KafkaError as refusal:
             self._conclude(batch, refusal.error)

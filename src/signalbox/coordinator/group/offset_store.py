@@ -50,9 +50,6 @@ class OffsetStore:
     def is_coming(self, group_id: str, partition: TopicPartition) -> bool:
         return partition in self._on_the_way.get(group_id, {})
 
-    def has_any(self, group_id: str) -> bool:
-        return group_id in self._committed or group_id in self._on_the_way
-
     def groups_with_topic(self, topic: str) -> Iterator[str]:
         """Walks every group: may take long, so it yields one at a time; "" = not this one."""
         for group_id in {*self._committed, *self._on_the_way}:

@@ -215,6 +215,34 @@ def test_a_log_start_survives_a_kill(tmp_path: Path) -> None:
     again.close()
 
 
+def test_checkpoints_never_outlive_what_they_speak_of(tmp_path: Path) -> None:
+    logs = manager(tmp_path)
+    log = logs.create(TP, TOPIC_ID, LogConfig())
+    append(log, batch(50))
+    log.high_watermark = 50
+    log.delete_records_before(40)
+    log.flush()
+    logs.checkpoint()
+    logs.delete(TP)
+    again = logs.create(TP, new_uuid(), LogConfig())
+    again.append_as_leader(batch(5), 0, NOW_MS)
+    logs.flush_appends()
+    die(logs)
+    found = manager(tmp_path)
+    log = next(iter(found))
+    assert (offsets(log), log.high_watermark) == ([0, 1, 2, 3, 4], 0)
+    log.high_watermark = 5
+    log.delete_records_before(4)
+    found.checkpoint()
+    log.truncate_fully_and_start_at(2)  # an unclean election: the leader's log is an older one
+    log.append_as_follower(batch(1, offset=2))
+    found.flush_appends()
+    die(found)
+    last = manager(tmp_path)
+    assert offsets(next(iter(last))) == [2]
+    last.close()
+
+
 def test_silent_producers_expire(tmp_path: Path) -> None:
     clock = ManualClock()
     logs = manager(tmp_path, clock=clock)

@@ -170,6 +170,7 @@ class Log(LogAppends):
     def _end_at(self, offset: int) -> None:
         self.log_end_offset = self.next_offset = offset
         self.high_watermark = max(min(self.high_watermark, offset), self._body.log_start_offset)
+        self._directory.went_back(self.topic_partition, offset)
 
     def delete_records_before(self, offset: int) -> int:
         """Moves the log start to `offset` (-1: the high watermark); gives the new log start.

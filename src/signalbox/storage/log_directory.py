@@ -57,6 +57,7 @@ class LogDirectory:
         self._clock = clock
         self._on_offline = on_offline
         self._lock_fd = -1
+        self.checkpoint_due = False  # a checkpoint on disk says more than is true
         self._written: dict[str, dict[TopicPartition, int]] = {}
 
     @property
@@ -115,10 +116,19 @@ class LogDirectory:
     def read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
         """A checkpoint of this directory; a broken one counts as absent, which costs time but loses nothing."""
         try:
-            return read_offsets(os.path.join(self.path, name))
+            self._written[name] = read_offsets(os.path.join(self.path, name))
+            return dict(self._written[name])
         except CheckpointFault as fault:
             logger.warning("%s; going on without it", fault)
             return {}
+
+    def went_back(self, topic_partition: TopicPartition, end_offset: int) -> None:
+        """A log ends at `end_offset` now, or is gone (-1): a start must not believe in more than that.
+
+        The next start would otherwise take a stale log start for a sign that newer records are missing.
+        """
+        if any(offsets.get(topic_partition, -1) > end_offset for offsets in self._written.values()):
+            self.checkpoint_due = True
 
     def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int], sync: bool = False) -> None:
         """Replaces a checkpoint of this directory, unless it says the same already."""

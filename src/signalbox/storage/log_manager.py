@@ -202,6 +202,7 @@ class LogManager:
             log.abandon()
             directory.disk.file_system.rename(log.body.folder, doomed)
             directory.removals.add(doomed, log.config.file_delete_delay_ms)
+            directory.went_back(topic_partition, -1)
 
     def _directory_for_new(self, topic_partition: TopicPartition, is_new: bool) -> LogDirectory:
         online = [directory for directory in self.directories if directory.online]
@@ -222,10 +223,19 @@ class LogManager:
     def flush_appends(self) -> None:
         """Writes what the logs have queued and tells those who wait. Never raises: failures are answers."""
         for directory in self.directories:
+            if directory.checkpoint_due:
+                self._correct_checkpoints(directory)
             while directory.awaiting_write:
                 waiting, directory.awaiting_write = directory.awaiting_write, []
                 for log in waiting:
                     log.complete_group()
+
+    def _correct_checkpoints(self, directory: LogDirectory) -> None:
+        directory.checkpoint_due = False
+        try:
+            self._checkpoint_directory(directory)
+        except KafkaError:
+            return  # offline: those who wait for a write are told so
 
     def checkpoint(self) -> None:
         """Saves recovery points, log start offsets and high watermarks of all directories that are online."""

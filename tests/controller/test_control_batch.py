@@ -1,0 +1,154 @@
+"""Which control request goes to whom, in which order, with what in it (facts §4.2, SPEC C2, L9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from signalbox.controller.context import ReplicaOfTopic
+from signalbox.controller.control_batch import ControlBatch
+from signalbox.controller.decision import (
+    BrokersAnnounced,
+    Effect,
+    LeadersAnnounced,
+    MetadataAnnounced,
+    ReplicasStopped,
+)
+from signalbox.protocol.message import Message
+from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
+from signalbox.protocol.messages.stop_replica import StopReplicaRequest
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
+from tests.controller.contexts import EPOCH, make_context, topic_id, tp
+
+CONTEXT = make_context(1, 2, 3, topics={"t": {0: "1* 2 9 isr 1 2", 1: "3* 2"}, "u": {0: "2*"}})
+
+
+def requests(*effects: Effect, context: Any = CONTEXT) -> list[tuple[int, Message]]:
+    batch = ControlBatch()
+    batch.add(context, effects)
+    return list(batch.requests(context, "REPLICATION"))
+
+
+def summary(sent: list[tuple[int, Message]]) -> list[tuple[int, str]]:
+    return [(broker_id, type(request).__name__.removesuffix("Request")) for broker_id, request in sent]
+
+
+def test_leaders_to_their_replicas_and_metadata_to_everybody() -> None:
+    sent = requests(LeadersAnnounced((tp(0),), is_new=True))
+    assert summary(sent) == [
+        (1, "LeaderAndIsr"), (2, "LeaderAndIsr"),
+        (1, "UpdateMetadata"), (2, "UpdateMetadata"), (3, "UpdateMetadata"),
+    ]  # fmt: skip
+    leaders = sent[0][1]
+    assert isinstance(leaders, LeaderAndIsrRequest)
+    assert (leaders.controller_id, leaders.controller_epoch, leaders.broker_epoch) == (1, EPOCH, 100)
+    [topic] = leaders.topic_states
+    assert (topic.topic_name, topic.topic_id) == ("t", topic_id("t"))
+    [state] = topic.partition_states
+    assert (state.leader, state.leader_epoch, state.partition_epoch, state.isr, state.replicas, state.is_new) == (
+        1, 7, 3, [1, 2], [1, 2, 9], True,
+    )  # fmt: skip
+    [leader] = leaders.live_leaders
+    assert (leader.broker_id, leader.host_name, leader.port) == (1, "host1", 9101)
+
+
+def test_metadata_tells_every_endpoint_and_offline_replicas() -> None:
+    update = requests(MetadataAnnounced((tp(0),)))[1][1]
+    assert isinstance(update, UpdateMetadataRequest)
+    assert (update.broker_epoch, update.controller_id) == (200, 1)
+    [state] = update.topic_states[0].partition_states
+    assert (state.zk_version, state.offline_replicas, state.leader) == (3, [9], 1)
+    first = update.live_brokers[0]
+    assert [(each.listener, each.port) for each in first.endpoints] == [
+        ("CLIENT", 9001),
+        ("REPLICATION", 9101),
+        ("CONTROL", 9201),
+    ]
+    assert [each.id for each in update.live_brokers] == [1, 2, 3]
+
+
+def test_brokers_come_before_leaders() -> None:
+    sent = requests(LeadersAnnounced((tp(1),)), BrokersAnnounced((2,)))
+    assert summary(sent) == [
+        (1, "UpdateMetadata"), (2, "UpdateMetadata"), (3, "UpdateMetadata"),
+        (3, "LeaderAndIsr"), (2, "LeaderAndIsr"),
+        (1, "UpdateMetadata"), (2, "UpdateMetadata"), (3, "UpdateMetadata"),
+    ]  # fmt: skip
+    told = {broker_id: request for broker_id, request in sent[:3] if isinstance(request, UpdateMetadataRequest)}
+    assert (told[1].topic_states, told[3].topic_states) == ([], [])
+    assert sum(len(topic.partition_states) for topic in told[2].topic_states) == 3
+
+
+def test_brokers_only() -> None:
+    assert summary(requests(MetadataAnnounced())) == [(each, "UpdateMetadata") for each in (1, 2, 3)]
+    assert len(requests(BrokersAnnounced(), MetadataAnnounced())) == 3
+
+
+def test_only_some_are_told_of_leaders_but_all_of_metadata() -> None:
+    sent = requests(LeadersAnnounced((tp(0), tp(1)), brokers=(2, 9)))
+    assert summary(sent) == [(2, "LeaderAndIsr"), *((each, "UpdateMetadata") for each in (1, 2, 3))]
+
+
+def test_is_new_and_delete_stick() -> None:
+    sent = requests(
+        LeadersAnnounced((tp(1),), is_new=True),
+        LeadersAnnounced((tp(1),)),
+        ReplicasStopped(2, (tp(0),), delete=True),
+        ReplicasStopped(2, (tp(0), tp(1)), delete=False),
+    )
+    leaders = next(request for _, request in sent if isinstance(request, LeaderAndIsrRequest))
+    assert leaders.topic_states[0].partition_states[0].is_new
+    stop = sent[-1][1]
+    assert isinstance(stop, StopReplicaRequest)
+    assert [
+        (each.partition_index, each.leader_epoch, each.delete_partition)
+        for each in stop.topic_states[0].partition_states
+    ] == [(0, 7, True), (1, 7, False)]
+
+
+def test_stop_comes_last() -> None:
+    sent = requests(ReplicasStopped(1, (tp(0),), delete=False), LeadersAnnounced((tp(0),)))
+    assert summary(sent)[-1] == (1, "StopReplica")
+
+
+def test_topics_on_their_way_out() -> None:
+    context = make_context(1, topics={"t": {0: "1*"}}, deleting={"t": frozenset({ReplicaOfTopic(0, 1)})})
+    effects = (MetadataAnnounced((tp(0),)), ReplicasStopped(1, (tp(0),), delete=True), LeadersAnnounced((tp(0),)))
+    (_, update), (_, stop) = requests(*effects, context=context)
+    assert isinstance(update, UpdateMetadataRequest)
+    assert isinstance(stop, StopReplicaRequest)
+    state = update.topic_states[0].partition_states[0]
+    assert (state.leader, state.leader_epoch, state.zk_version) == (-2, 0, 0)
+    assert stop.topic_states[0].partition_states[0].leader_epoch == -2
+
+
+def test_partitions_without_a_state_are_not_told() -> None:
+    context = make_context(1, topics={"t": {0: "1 isr new"}})
+    assert requests(LeadersAnnounced((tp(0),)), context=context) == [(1, UpdateMetadataRequest(**_head(context)))]
+    stop = requests(ReplicasStopped(1, (tp(0),), delete=False), context=context)[0][1]
+    assert isinstance(stop, StopReplicaRequest)
+    assert stop.topic_states[0].partition_states[0].leader_epoch == -1
+
+
+def test_the_dead_are_not_spoken_to() -> None:
+    assert requests(ReplicasStopped(9, (tp(0),), delete=True)) == []
+    assert requests() == []
+
+
+def test_everything_encodes_at_the_versions_of_the_control_plane() -> None:
+    versions = {"LeaderAndIsrRequest": 7, "UpdateMetadataRequest": 8, "StopReplicaRequest": 4}
+    for _, request in requests(
+        BrokersAnnounced((1,)), LeadersAnnounced((tp(0),)), ReplicasStopped(1, (tp(0),), delete=True)
+    ):
+        version = versions[type(request).__name__]
+        assert type(request).decode(request.encode(version), version) == request
+
+
+def _head(context: Any) -> dict[str, Any]:
+    [(_, only_brokers)] = requests(MetadataAnnounced(), context=context)
+    assert isinstance(only_brokers, UpdateMetadataRequest)
+    return {
+        "controller_id": 1,
+        "controller_epoch": EPOCH,
+        "broker_epoch": 100,
+        "live_brokers": only_brokers.live_brokers,
+    }

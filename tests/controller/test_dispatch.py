@@ -1,0 +1,20 @@
+"""Every API that a broker forwards in this release of the controller is decided, and so are the brokers' own."""
+
+from __future__ import annotations
+
+from signalbox.controller.dispatch import DECISIONS
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+
+
+def test_the_rows() -> None:
+    forwarded = {
+        ApiKey.CREATE_TOPICS,
+        ApiKey.DELETE_TOPICS,
+        ApiKey.CREATE_PARTITIONS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    }
+    from_brokers = {ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS}
+    assert set(DECISIONS) == forwarded | from_brokers
+    assert all(API_TABLE[key].forwardable for key in forwarded)
+    assert all(API_TABLE[key].cluster_action for key in from_brokers)

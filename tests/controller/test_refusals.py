@@ -1,0 +1,74 @@
+"""A refusal fits its API, and every API of the controller has one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.controller.dispatch import DECISIONS
+from signalbox.controller.refusals import REFUSALS, refuse
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from signalbox.protocol.messages.alter_configs import AlterConfigsRequest
+from signalbox.protocol.messages.alter_partition import AlterPartitionRequest
+from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
+from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest
+from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+
+Creatable = CreateTopicsRequest.CreatableTopic
+AlterResource, IncrementalResource = (
+    AlterConfigsRequest.AlterConfigsResource,
+    IncrementalAlterConfigsRequest.AlterConfigsResource,
+)
+
+
+def test_every_decision_has_a_refusal() -> None:
+    assert set(DECISIONS) == set(REFUSALS)
+
+
+@pytest.mark.parametrize(
+    ("api_key", "request_", "part", "count"),
+    [
+        (ApiKey.CREATE_TOPICS, CreateTopicsRequest(topics=[Creatable(name="a"), Creatable(name="b")]), "topics", 2),
+        (ApiKey.DELETE_TOPICS, DeleteTopicsRequest(topic_names=["a"]), "responses", 1),
+        (
+            ApiKey.DELETE_TOPICS,
+            DeleteTopicsRequest(topics=[DeleteTopicsRequest.DeleteTopicState(topic_id=b"i" * 16)]),
+            "responses",
+            1,
+        ),
+        (
+            ApiKey.CREATE_PARTITIONS,
+            CreatePartitionsRequest(topics=[CreatePartitionsRequest.CreatePartitionsTopic(name="a")]),
+            "results",
+            1,
+        ),
+        (ApiKey.ALTER_CONFIGS, AlterConfigsRequest(resources=[AlterResource(resource_name="a")]), "responses", 1),
+        (
+            ApiKey.INCREMENTAL_ALTER_CONFIGS,
+            IncrementalAlterConfigsRequest(resources=[IncrementalResource(resource_name="a")]),
+            "responses",
+            1,
+        ),
+    ],
+)
+def test_per_resource(api_key: ApiKey, request_: Any, part: str, count: int) -> None:
+    parts = getattr(refuse(api_key, request_, Error.NOT_CONTROLLER), part)
+    assert [each.error_code for each in parts] == [Error.NOT_CONTROLLER] * count
+
+
+@pytest.mark.parametrize(
+    ("api_key", "request_", "told"),
+    [
+        (ApiKey.ALTER_PARTITION, AlterPartitionRequest(), Error.NOT_CONTROLLER),
+        (ApiKey.ALLOCATE_PRODUCER_IDS, AllocateProducerIdsRequest(), Error.NOT_CONTROLLER),
+        (ApiKey.CONTROLLED_SHUTDOWN, ControlledShutdownRequest(), Error.STALE_CONTROLLER_EPOCH),
+    ],
+)
+def test_top_level(api_key: ApiKey, request_: Any, told: Error) -> None:
+    refusal: Any = refuse(api_key, request_, Error.NOT_CONTROLLER)
+    assert refusal.error_code == told

@@ -48,15 +48,15 @@ class CoordinatorLogContract:
 
         asyncio.run(run())
 
-    def test_a_read_gives_whole_batches_and_at_least_one(self) -> None:
+    def test_a_read_gives_at_least_one_whole_batch(self) -> None:
         async def run() -> None:
             log = await self.open_log()
             start = log.start_offset(0)
             await log.append(0, 5, batch_of("a", "b"))
             await log.append(0, 5, batch_of("c"))
-            first = list(decode_records(bytes(log.read(0, start, 1))))
+            first = list(decode_records(bytes(log.read(0, start, 1)), allow_partial_tail=True))
             assert [record.key for record in first] == [b"a", b"b"]
-            inside = list(decode_records(bytes(log.read(0, start + 1, 1))))
+            inside = list(decode_records(bytes(log.read(0, start + 1, 1)), allow_partial_tail=True))
             assert inside[0].offset <= start + 1 <= inside[-1].offset
 
         asyncio.run(run())

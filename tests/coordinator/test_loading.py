@@ -89,6 +89,18 @@ def test_a_log_that_is_led_elsewhere_cannot_be_loaded() -> None:
     assert refusal.value.error is Error.NOT_LEADER_OR_FOLLOWER
 
 
+def test_reads_may_cut_the_last_batch_short() -> None:
+    class Cutting(MemoryLog):
+        def read(self, partition: int, from_offset: int, max_bytes: int) -> bytes:
+            whole = super().read(partition, from_offset, max_bytes)
+            return whole + batch("cut")[: len(whole) % 80]
+
+    log = Cutting()
+    log.batches = log_of(*(batch(f"k{number}" * number) for number in range(1, 20))).batches
+    log.lead(0, 1)
+    assert len(load(log, buffer_bytes=200)) == 19
+
+
 def test_a_gap_at_the_end_ends_the_load() -> None:
     class Truncated(MemoryLog):
         def end_offset(self, partition: int) -> int:

@@ -34,7 +34,7 @@ def load_steps(
     while offset < end_offset:
         chunk = memoryview(log.read(partition, offset, min(buffer_bytes, MAX_READ_BYTES)))
         before = offset
-        for header in iter_batch_headers(chunk):
+        for header in iter_batch_headers(chunk, allow_partial_tail=True):
             if header.next_offset <= offset:
                 continue
             # Offsets of a transaction count when it commits; markers are not records.

@@ -32,8 +32,8 @@ class CoordinatorLog(Protocol):
         ...
 
     def read(self, partition: int, from_offset: int, max_bytes: int) -> bytes | bytearray | memoryview:
-        """Whole record batches from the one that holds `from_offset`, about `max_bytes`, at least one; b"" at the
-        end of the log. The first batch may begin below `from_offset`."""
+        """Record batches from the one that holds `from_offset`, about `max_bytes`, at least one whole; b"" at the end
+        of the log. The first may begin below `from_offset`, the last may be cut short."""
         ...
 
 

@@ -53,6 +53,13 @@ def test_a_repeated_batch_is_answered_with_its_first_offsets(tmp_path: Path) -> 
     assert (told, log.log_end_offset) == ([(2, None)], 5)
 
 
+def test_a_repeated_batch_keeps_its_first_append_time(tmp_path: Path) -> None:
+    log = new_log(tmp_path, LogConfig(message_timestamp_type="LogAppendTime"))
+    append(log, batch(1, producer_id=7, timestamp=5))
+    again = log.append_as_leader(batch(1, producer_id=7, timestamp=5), 0, NOW_MS + 1000)
+    assert (again.duplicate, again.log_append_time_ms) == (True, NOW_MS)
+
+
 def test_a_batch_repeated_before_it_is_written_waits_for_the_write(tmp_path: Path) -> None:
     log, told = new_log(tmp_path), Told()
     queue(log, batch(1, producer_id=7), told)

@@ -236,7 +236,7 @@ def test_checkpoints_never_outlive_what_they_speak_of(tmp_path: Path) -> None:
     found.checkpoint()
     log.truncate_fully_and_start_at(2)  # an unclean election: the leader's log is an older one
     log.append_as_follower(batch(1, offset=2))
-    found.flush_appends()
+    log.flush_appends()
     die(found)
     last = manager(tmp_path)
     assert offsets(next(iter(last))) == [2]

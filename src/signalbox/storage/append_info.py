@@ -36,9 +36,11 @@ class LogAppendInfo:
         self.log_append_time_ms = log_append_time_ms
         self.duplicate = False
 
-    def repeats(self, first_offset: int, last_offset: int) -> None:
-        """The batch is in the log already, at these offsets."""
+    def repeats(self, first_offset: int, last_offset: int, timestamp: int) -> None:
+        """The batch is in the log already, at these offsets, since `timestamp` if the broker's clock counts."""
         self.first_offset, self.last_offset, self.duplicate = first_offset, last_offset, True
+        if self.log_append_time_ms >= 0:
+            self.log_append_time_ms = timestamp
 
     def __repr__(self) -> str:
         again = ", duplicate" if self.duplicate else ""

@@ -69,6 +69,9 @@ class AppendQueue:
         self._write_group()
         if self._error is None and self.log_end_offset - self._body.recovery_point >= self._flush_messages:
             self._sync()
+        if self._directory.checkpoint_due:
+            self._directory.checkpoint_due = False
+            self._directory.correct_checkpoints()
         error, self._error = self._error, None
         advanced, self._advanced = self._advanced, False
         if advanced and error is None and self.on_advanced is not None:

@@ -82,7 +82,7 @@ class LogAppends(AppendQueue):
                 last_sequence = (sequence + delta) & MAX_SEQUENCE
                 repeated = body.producers.check(producer_id, producer_epoch, sequence, last_sequence)
                 if repeated is not None:
-                    info.repeats(repeated[2] - repeated[3], repeated[2])
+                    info.repeats(repeated[2] - repeated[3], repeated[2], repeated[4])
                     self._await_write(info, on_written)
                     return info
         if body.is_full_for(size, last_offset, max_timestamp):

@@ -58,6 +58,7 @@ class LogDirectory:
         self._on_offline = on_offline
         self._lock_fd = -1
         self.checkpoint_due = False  # a checkpoint on disk says more than is true
+        self.correct_checkpoints: Callable[[], None] = lambda: None
         self._written: dict[str, dict[TopicPartition, int]] = {}
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
@@ -60,6 +61,8 @@ class LogManager:
         self.directories = [
             LogDirectory(path, disk, self._background, clock, on_offline) for path in map(os.path.abspath, log_dirs)
         ]
+        for directory in self.directories:
+            directory.correct_checkpoints = partial(self._correct_checkpoints, directory)
         self._metrics = LogMetrics(metrics or NullMetrics(), self.directories)
         self._logs: dict[TopicPartition, Log] = {}
 
@@ -223,15 +226,12 @@ class LogManager:
     def flush_appends(self) -> None:
         """Writes what the logs have queued and tells those who wait. Never raises: failures are answers."""
         for directory in self.directories:
-            if directory.checkpoint_due:
-                self._correct_checkpoints(directory)
             while directory.awaiting_write:
                 waiting, directory.awaiting_write = directory.awaiting_write, []
                 for log in waiting:
                     log.complete_group()
 
     def _correct_checkpoints(self, directory: LogDirectory) -> None:
-        directory.checkpoint_due = False
         try:
             self._checkpoint_directory(directory)
         except KafkaError:

@@ -1,0 +1,35 @@
+"""A driver process for tests: `python -m tests.system.pipeline.driver '<json>'`.
+
+`options` are those of TablesOptions. `kill_at` = {"step", "table", "batch_id"} has the whole process group (the JVM
+too) killed with SIGKILL when that step is told: a real kill at a chosen instant. Prints the result as its last line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from signalbox.pipeline.commands import TablesOptions, run_tables
+from signalbox.pipeline.events import PipelineEvent
+
+
+def main(asked: dict[str, Any]) -> None:
+    """One run of a table."""
+    options = TablesOptions(**{**asked["options"], "warehouse": Path(asked["options"]["warehouse"])})
+    kill_at = asked.get("kill_at") or {}
+
+    def killer(event: PipelineEvent) -> None:
+        if kill_at and all(getattr(event, key) == value for key, value in kill_at.items()):
+            print("KILLED", flush=True)
+            os.killpg(os.getpgid(0), signal.SIGKILL)
+
+    result = run_tables(options, listener=killer, say=lambda line: print(line, flush=True))
+    print(json.dumps(result.as_json()), flush=True)
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

@@ -47,17 +47,20 @@ class StoreNews:
         self._reader = reader
         self._spawn = spawn
         self._cancel: list[Callable[[], None]] = []
+        self._is_open = False
         self._again: dict[str, bool] = {}
 
     def open(self) -> None:
         """Watch from now on."""
+        self._is_open = True
         self._cancel = [
             self._store.watch(layout.BROKER_IDS, self.look_at_brokers),
             self._store.watch(layout.LOG_DIR_EVENTS, self.look_at_log_dirs),
         ]
 
     def close(self) -> None:
-        """Watch no more."""
+        """Watch no more. A look under way tells nothing: for a later term it would be old."""
+        self._is_open = False
         for cancel in self._cancel:
             cancel()
         self._cancel = []
@@ -71,6 +74,8 @@ class StoreNews:
         self._look(layout.LOG_DIR_EVENTS, self._read_log_dirs)
 
     def _look(self, subject: str, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if not self._is_open:
+            return
         if subject in self._again:
             self._again[subject] = True
             return
@@ -79,20 +84,23 @@ class StoreNews:
 
     async def _read_until_quiet(self, subject: str, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
-            while self._again[subject] and self._cancel:
+            while self._again[subject] and self._is_open:
                 self._again[subject] = False
                 await read()
         except (StoreError, BadEntry) as error:
-            self._reader.news_failed(error)
+            if self._is_open:
+                self._reader.news_failed(error)
         finally:
             del self._again[subject]
 
     async def _read_brokers(self) -> None:
-        self._reader.brokers_are(await load_brokers(self._store))
+        brokers = await load_brokers(self._store)
+        if self._is_open:
+            self._reader.brokers_are(brokers)
 
     async def _read_log_dirs(self) -> None:
         for path, entry in (await self._store.read_tree(layout.LOG_DIR_EVENTS)).items():
-            if path == layout.LOG_DIR_EVENTS:
+            if path == layout.LOG_DIR_EVENTS or not self._is_open:
                 continue
             try:
                 self._reader.log_dir_failed(decode_log_dir_event(path, entry.data))

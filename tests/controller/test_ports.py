@@ -1,0 +1,15 @@
+"""The fakes that stand for the neighbours have the ports' methods."""
+
+from __future__ import annotations
+
+import inspect
+
+from signalbox.controller.ports import BrokerChannels
+from tests.controller.cluster import RecordingChannels
+
+
+def test_the_recording_channels_fit_the_port() -> None:
+    for name, method in inspect.getmembers(BrokerChannels, inspect.isfunction):
+        if not name.startswith("_"):
+            wanted = list(inspect.signature(method).parameters)
+            assert list(inspect.signature(getattr(RecordingChannels, name)).parameters) == wanted

@@ -1,0 +1,20 @@
+"""Records are values: equal when they say the same, and never changed."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import get_args
+
+import pytest
+
+from signalbox.controller.records import BrokerLeft, Record
+
+
+def test_every_record_is_a_frozen_value_with_a_meaning() -> None:
+    for record in get_args(Record):
+        assert dataclasses.is_dataclass(record)
+        assert record.__dataclass_params__.frozen
+        assert record.__doc__
+    assert BrokerLeft(1) == BrokerLeft(1) != BrokerLeft(2)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        BrokerLeft(1).broker_id = 2  # type: ignore[misc]

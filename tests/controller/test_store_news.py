@@ -1,0 +1,114 @@
+"""News from the store: brokers and failed log directories, read after each change and never out of order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+from signalbox.controller.context import LiveBroker
+from signalbox.controller.store_news import StoreNews
+from signalbox.metadata.layout import LOG_DIR_EVENTS, broker_id_path
+from signalbox.metadata.log_dir_event import report_log_dir_failure
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Create, Delete, Fence, Write
+from tests.controller.cluster import register, registration
+from tests.metadata.participants import run_with_stores
+
+
+class Reader:
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.brokers: list[list[int]] = []
+        self.failed: list[int] = []
+        self.errors: list[Exception] = []
+        self.news = asyncio.Event()
+
+    def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
+        self.brokers.append(sorted(brokers))
+        self.news.set()
+
+    def log_dir_failed(self, broker_id: int) -> None:
+        self.failed.append(broker_id)
+        self.news.set()
+
+    def news_failed(self, error: Exception) -> None:
+        self.errors.append(error)
+        self.news.set()
+
+    async def until(self, expected: object, attribute: str) -> None:
+        while getattr(self, attribute)[-1:] != [expected]:
+            await self.news.wait()
+            self.news.clear()
+
+
+TASKS: set[asyncio.Task[None]] = set()
+
+
+def spawn(work: Coroutine[Any, Any, None]) -> None:
+    task = asyncio.get_running_loop().create_task(work)
+    TASKS.add(task)
+    task.add_done_callback(TASKS.discard)
+
+
+def test_brokers_come_and_go() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, brokers: MemoryMetadataStore) -> None:
+        reader = Reader()
+        await store.commit([Create("/controller_epoch", b"1")])
+        news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
+        news.open()
+        news.look_at_brokers()
+        await reader.until([], "brokers")
+        await brokers.open_session()
+        await register(brokers, registration(1))
+        await reader.until([1], "brokers")
+        await register(brokers, registration(2))
+        await brokers.commit([Delete(broker_id_path(1))])
+        await reader.until([2], "brokers")
+        news.close()
+        told = len(reader.brokers)
+        await brokers.close()
+        await asyncio.sleep(0)
+        assert len(reader.brokers) == told
+
+    run_with_stores(2, scenario)
+
+
+def test_failed_directories_are_read_once_and_removed() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, broker: MemoryMetadataStore) -> None:
+        reader = Reader()
+        await store.commit([Create("/controller_epoch", b"1")])
+        await broker.commit([Create(f"{LOG_DIR_EVENTS}/log_dir_event_", b"?", numbered=True)])
+        await report_log_dir_failure(broker, 3)
+        news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
+        news.open()
+        news.look_at_log_dirs()
+        await reader.until(3, "failed")
+        await report_log_dir_failure(broker, 4)
+        await reader.until(4, "failed")
+        emptied = asyncio.Event()
+        broker.watch(LOG_DIR_EVENTS, emptied.set)
+        while await broker.children(LOG_DIR_EVENTS):
+            await emptied.wait()
+            emptied.clear()
+        assert reader.failed == [3, 4]
+        news.close()
+
+    run_with_stores(2, scenario)
+
+
+def test_what_cannot_be_read_is_told() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
+        reader = Reader()
+        await store.open_session()
+        await register(store, registration(1))
+        await store.commit([Write(broker_id_path(1), b"?")])
+        news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
+        news.open()
+        news.look_at_brokers()
+        await reader.news.wait()
+        assert len(reader.errors) == 1
+        news.close()
+
+    run_with_stores(1, scenario)

@@ -1,0 +1,103 @@
+"""One turn: decisions in order on the evolving context, one commit, nothing when it is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+import pytest
+
+from signalbox.controller.decision import Decision
+from signalbox.controller.records import ConfigsSet
+from signalbox.controller.turn import MAX_DECISIONS_PER_COMMIT, Pending, Turn
+from signalbox.metadata.layout import create_roots
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Create, Fence, FencedOut
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.update_metadata import UpdateMetadataResponse
+from tests.controller.contexts import make_context
+
+FENCE = Fence("/controller_epoch", 0)
+
+
+async def opened() -> MemoryMetadataStore:
+    store = MemoryMetadataStore(SharedEntries())
+    await create_roots(store)
+    await store.commit([Create("/controller_epoch", b"1")])
+    return store
+
+
+def setting(value: str, seen: list[dict[str, str]]) -> Callable[..., Decision]:
+    def decide(context: object) -> Decision:
+        seen.append(dict(getattr(context, "configs").get("brokers/1", {})))  # noqa: B009
+        return Decision(records=(ConfigsSet("brokers/1", {"k": value}),))
+
+    return decide
+
+
+async def breathe() -> None:
+    await asyncio.sleep(0)
+
+
+def test_decisions_see_each_other_and_share_one_commit() -> None:
+    async def run() -> None:
+        store, seen = await opened(), []
+        turn = Turn(make_context(1, configs={}))
+        await turn.run(deque(Pending(setting(value, seen)) for value in "abc"), store, FENCE, breathe)
+        assert seen == [{}, {"k": "a"}, {"k": "b"}]
+        entry = await store.read("/config/brokers/1")
+        assert entry is not None
+        assert (entry.data, entry.version) == (b'{"version":1,"config":{"k":"c"}}', 2)
+        notifications = (await store.read_tree("/config/changes")).values()
+        assert len({each.creation_id for each in list(notifications)[1:]} | {entry.creation_id}) == 1
+
+    asyncio.run(run())
+
+
+def test_a_failing_decision_is_left_out() -> None:
+    async def run() -> None:
+        store, seen = await opened(), []
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        broken = Pending(lambda context: 1 / 0, answer, lambda error: UpdateMetadataResponse(error_code=error))  # type: ignore[arg-type, return-value]
+        turn = Turn(make_context(1, configs={}))
+        await turn.run(deque([Pending(setting("a", seen)), broken, Pending(setting("b", seen))]), store, FENCE, breathe)
+        assert answer.result() == UpdateMetadataResponse(error_code=Error.UNKNOWN_SERVER_ERROR)
+        assert turn.context.configs == {"brokers/1": {"k": "b"}}
+        assert len(turn.decided) == 2
+
+    asyncio.run(run())
+
+
+def test_a_refused_commit_leaves_nothing() -> None:
+    async def run() -> None:
+        store, seen = await opened(), []
+        turn = Turn(make_context(1, configs={}))
+        with pytest.raises(FencedOut):
+            await turn.run(deque([Pending(setting("a", seen))]), store, Fence("/controller_epoch", 9), breathe)
+        assert await store.read("/config/brokers/1") is None
+        assert len(turn.taken) == 1, "whoever runs the turn answers for it"
+
+    asyncio.run(run())
+
+
+def test_a_turn_has_an_end() -> None:
+    async def run() -> None:
+        store = await opened()
+        queue = deque(Pending(lambda context: Decision()) for _ in range(MAX_DECISIONS_PER_COMMIT + 3))
+        await Turn(make_context(1)).run(queue, store, FENCE, breathe)
+        assert len(queue) == 3
+
+    asyncio.run(run())
+
+
+def test_failing_an_answer_happens_once() -> None:
+    async def run() -> None:
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        pending = Pending(lambda context: Decision(), answer, lambda error: UpdateMetadataResponse(error_code=error))  # type: ignore[arg-type]
+        pending.fail(Error.NOT_CONTROLLER)
+        pending.fail(Error.UNKNOWN_SERVER_ERROR)
+        assert answer.result() == UpdateMetadataResponse(error_code=Error.NOT_CONTROLLER)
+        Pending(lambda context: Decision()).fail(Error.NOT_CONTROLLER)
+
+    asyncio.run(run())

@@ -36,7 +36,7 @@ class Bench:
 
 
 def test_many_events_of_a_turn_are_one_look() -> None:
-    bench, operation, other = Bench(), Operation(ready_after=2), {}
+    bench, operation, other = Bench(), Operation(ready_after=2), WatchList()
     bench.purgatory.park(operation, (bench.list, other), 500)
     for _ in range(5):
         bench.purgatory.wake(bench.list)

@@ -1,0 +1,138 @@
+"""AlterPartition on its way: one in flight, collected, repeated, dropped when overtaken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from signalbox.replication.isr import RETRY_MS, IsrChanges
+from signalbox.replication.isr_decisions import propose_shrink
+from tests.replication.memory_cluster import MemoryCluster
+
+Answer = Callable[[AlterPartitionResponse | Error], None]
+
+
+class Sender:
+    """Keeps requests until the test answers them."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[AlterPartitionRequest, Answer]] = []
+
+    def send(self, request: AlterPartitionRequest, on_answer: Answer) -> None:
+        self.sent.append((request, on_answer))
+
+
+class Bench:
+    """Three partitions led by broker 1; ISR changes go to `sender`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cluster = MemoryCluster(folder, [1])
+        self.cluster.view.alive.update({2, 3})
+        self.cluster.create([1, 2, 3], partitions=3)
+        self.sender = Sender()
+        self.broker_epoch = 5
+        broker = self.cluster.brokers[1]
+        self.changes = IsrChanges(1, lambda: self.broker_epoch, self.sender, broker.manager.engine.deadlines)
+        self.partitions = [broker.partition(index) for index in range(3)]
+        for partition in self.partitions:
+            partition.record_follower_fetch(2, 0, 0)
+
+    def shrink(self, *indexes: int) -> None:
+        """Propose to leave broker 3 out of these partitions."""
+        for index in indexes:
+            partition = self.partitions[index]
+            self.cluster.produce(1, b"x", acks=1, index=index)
+            self.cluster.run()
+            partition.record_follower_fetch(2, partition.local_log().log_end_offset, 0)
+            self.changes.submit(partition, propose_shrink(partition, self.cluster.clock.now_ms() + 40_000, 30_000))
+        self.changes.dispatch()
+
+    def answer(self, error: Error = Error.NONE, skip: int | None = None) -> None:
+        request, on_answer = self.sender.sent[-1]
+        topics = []
+        for topic in request.topics:
+            entries = [
+                AlterPartitionResponse.PartitionData(
+                    partition_index=asked.partition_index,
+                    error_code=error,
+                    leader_epoch=asked.leader_epoch,
+                    isr=[state.broker_id for state in asked.new_isr_with_epochs],
+                    partition_epoch=asked.partition_epoch + 1,
+                )
+                for asked in topic.partitions
+                if asked.partition_index != skip
+            ]
+            topics.append(AlterPartitionResponse.TopicData(topic_id=topic.topic_id, partitions=entries))
+        on_answer(AlterPartitionResponse(topics=topics))
+
+    def asked(self) -> list[list[int]]:
+        return [
+            [p.partition_index for topic in request.topics for p in topic.partitions] for request, _ in self.sender.sent
+        ]
+
+
+def test_one_request_in_flight_the_rest_is_collected(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.shrink(0)
+    bench.shrink(1)
+    bench.shrink(2)
+    assert bench.asked() == [[0]]
+    bench.answer()
+    assert bench.asked() == [[0], [1, 2]]
+    bench.answer()
+    assert [partition.isr for partition in bench.partitions] == [(1, 2)] * 3
+    assert len(bench.sender.sent) == 2
+
+
+def test_the_request_names_epochs(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.partitions[0].followers[2].broker_epoch = 8
+    bench.shrink(0)
+    request = bench.sender.sent[0][0]
+    [asked] = request.topics[0].partitions
+    assert (request.broker_id, request.broker_epoch) == (1, 5)
+    assert [(state.broker_id, state.broker_epoch) for state in asked.new_isr_with_epochs] == [(1, 5), (2, 8)]
+    assert (asked.leader_epoch, asked.partition_epoch) == (0, 0)
+
+
+def test_a_failed_request_is_repeated_with_the_broker_epoch_of_then(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.shrink(0)
+    bench.sender.sent[0][1](AlterPartitionResponse(error_code=Error.STALE_BROKER_EPOCH))
+    assert len(bench.sender.sent) == 1
+    bench.broker_epoch = 6
+    bench.cluster.advance(RETRY_MS)
+    assert [request.broker_epoch for request, _ in bench.sender.sent] == [5, 6]
+    bench.sender.sent[1][1](Error.REQUEST_TIMED_OUT)
+    bench.cluster.advance(RETRY_MS)
+    bench.answer()
+    assert bench.partitions[0].isr == (1, 2)
+
+
+def test_partitions_that_were_not_answered_are_asked_again(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.shrink(0, 1)
+    bench.answer(skip=1)
+    bench.cluster.advance(RETRY_MS)
+    assert bench.asked() == [[0, 1], [1]]
+
+
+def test_a_proposal_that_was_overtaken_is_not_repeated(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.shrink(0)
+    bench.sender.sent[0][1](Error.NOT_CONTROLLER)
+    bench.cluster.elect(1, isr=[1, 2, 3])
+    bench.cluster.advance(RETRY_MS)
+    assert len(bench.sender.sent) == 1
+
+
+def test_nothing_is_sent_after_the_end(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.shrink(0)
+    bench.changes.close()
+    bench.sender.sent[0][1](Error.NOT_CONTROLLER)
+    bench.shrink(1)
+    bench.cluster.advance(RETRY_MS)
+    assert len(bench.sender.sent) == 1

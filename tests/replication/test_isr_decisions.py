@@ -1,0 +1,152 @@
+"""Who leaves, who joins, and what the controller's answers do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from signalbox.protocol.error_table import Error
+from signalbox.replication.isr_decisions import (
+    AlteredPartition,
+    Verdict,
+    propose_expansion,
+    propose_recovered,
+    propose_shrink,
+    take_answer,
+)
+from signalbox.replication.isr_state import RECOVERING, IsrState
+from signalbox.replication.partition import Partition
+from tests.replication.memory_cluster import MemoryCluster
+
+LAG = 30_000
+
+
+def led(tmp_path: Path, isr: list[int]) -> tuple[MemoryCluster, Partition]:
+    cluster = MemoryCluster(tmp_path, [1])
+    cluster.view.alive.update({2, 3})
+    cluster.create([1, 2, 3])
+    cluster.elect(1, isr=isr)
+    partition = cluster.brokers[1].partition()
+    cluster.produce(1, b"0", b"1", acks=1)
+    cluster.run()
+    return cluster, partition
+
+
+def altered(
+    partition: Partition, isr: list[int], error: Error = Error.NONE, partition_epoch: int = 9
+) -> AlteredPartition:
+    return AlteredPartition(
+        error_code=error, leader_epoch=partition.leader_epoch, isr=isr, partition_epoch=partition_epoch
+    )
+
+
+def test_followers_that_lag_for_too_long_are_left_out(tmp_path: Path) -> None:
+    cluster, partition = led(tmp_path, [1, 2, 3])
+    partition.record_follower_fetch(2, 2, 0)
+    assert propose_shrink(partition, cluster.clock.now_ms() + LAG, LAG) is None
+    proposal = propose_shrink(partition, cluster.clock.now_ms() + LAG + 1, LAG)
+    assert proposal is not None
+    assert (proposal.isr, partition.isr, partition.maximal_isr) == ((1, 2), (1, 2, 3), {1, 2, 3})
+    assert propose_shrink(partition, cluster.clock.now_ms() + LAG + 1, LAG) is None, "one change at a time"
+
+
+def test_a_shrink_moves_the_high_watermark_when_it_is_confirmed(tmp_path: Path) -> None:
+    cluster, partition = led(tmp_path, [1, 2, 3])
+    partition.record_follower_fetch(2, 2, 0)
+    proposal = propose_shrink(partition, cluster.clock.now_ms() + LAG + 1, LAG)
+    assert proposal is not None
+    assert partition.high_watermark == 0
+    assert take_answer(partition, proposal, altered(partition, [1, 2])) is Verdict.DONE
+    assert (partition.isr, partition.high_watermark, partition.partition_epoch) == ((1, 2), 2, 9)
+
+
+@pytest.mark.parametrize(
+    ("offset", "alive", "joins"), [(2, True, True), (1, True, False), (0, True, False), (2, False, False)]
+)
+def test_who_joins(tmp_path: Path, offset: int, alive: bool, joins: bool) -> None:
+    cluster, partition = led(tmp_path, [1])
+    if not alive:
+        cluster.view.alive.discard(2)
+    partition.record_follower_fetch(2, offset, 0)
+    proposal = propose_expansion(partition, partition.followers[2], cluster.view)
+    assert (proposal is not None) is joins
+    assert (2 in partition.maximal_isr) is joins
+
+
+def test_nobody_joins_with_less_than_the_leader_had_when_it_was_elected(tmp_path: Path) -> None:
+    cluster, partition = led(tmp_path, [1, 3])
+    cluster.elect(1, isr=[1, 3])
+    partition.record_follower_fetch(2, 1, 0)
+    assert (partition.high_watermark, partition.leader_epoch_start_offset) == (0, 2)
+    assert propose_expansion(partition, partition.followers[2], cluster.view) is None
+
+
+def test_an_expansion_binds_before_it_is_confirmed(tmp_path: Path) -> None:
+    cluster, partition = led(tmp_path, [1])
+    partition.record_follower_fetch(2, 2, 0)
+    assert propose_expansion(partition, partition.followers[2], cluster.view) is not None
+    cluster.produce(1, b"2", acks=1)
+    cluster.run()
+    assert partition.high_watermark == 2
+    partition.record_follower_fetch(2, 3, 0)
+    assert partition.high_watermark == 3
+
+
+TAKEN_BACK = (Error.OPERATION_NOT_ATTEMPTED, Error.INELIGIBLE_REPLICA)
+AWAITED = (
+    Error.UNKNOWN_TOPIC_OR_PARTITION,
+    Error.UNKNOWN_TOPIC_ID,
+    Error.FENCED_LEADER_EPOCH,
+    Error.INVALID_UPDATE_VERSION,
+    Error.INVALID_REQUEST,
+    Error.NEW_LEADER_ELECTED,
+)
+RETRIED = (Error.NOT_CONTROLLER, Error.UNKNOWN_SERVER_ERROR, Error.REQUEST_TIMED_OUT)
+
+
+@pytest.mark.parametrize("error", [*TAKEN_BACK, *AWAITED, *RETRIED])
+def test_refusals(tmp_path: Path, error: Error) -> None:
+    cluster, partition = led(tmp_path, [1])
+    partition.record_follower_fetch(2, 2, 0)
+    proposal = propose_expansion(partition, partition.followers[2], cluster.view)
+    assert proposal is not None
+    verdict = take_answer(partition, proposal, altered(partition, [], error))
+    assert verdict is (Verdict.RETRY if error in RETRIED else Verdict.DONE)
+    assert partition.isr == (1,)
+    assert partition.maximal_isr == ({1} if error in TAKEN_BACK else {1, 2})
+
+
+@pytest.mark.parametrize(
+    "change", ["older partition epoch", "other leader epoch", "no longer leader", "other proposal"]
+)
+def test_late_answers_do_not_count(tmp_path: Path, change: str) -> None:
+    cluster, partition = led(tmp_path, [1])
+    partition.record_follower_fetch(2, 2, 0)
+    proposal = propose_expansion(partition, partition.followers[2], cluster.view)
+    assert proposal is not None
+    answer = altered(partition, [1, 2])
+    if change == "older partition epoch":
+        answer.partition_epoch = 0
+    elif change == "other leader epoch":
+        answer.leader_epoch = 7
+    elif change == "no longer leader":
+        cluster.elect(2, isr=[2])
+    else:
+        cluster.elect(1, isr=[1, 3])
+    before = partition.isr
+    assert take_answer(partition, proposal, answer) is Verdict.DONE
+    assert partition.isr == before
+
+
+def test_a_recovering_leader_says_when_it_has_recovered(tmp_path: Path) -> None:
+    cluster, partition = led(tmp_path, [1])
+    assert propose_recovered(partition) is None
+    partition.set_isr(IsrState((1,), RECOVERING))
+    partition.record_follower_fetch(2, 2, 0)
+    assert propose_expansion(partition, partition.followers[2], cluster.view) is None
+    proposal = propose_recovered(partition)
+    assert proposal is not None
+    assert (proposal.isr, proposal.leader_recovery_state) == ((1,), 0)
+    assert take_answer(partition, proposal, altered(partition, [1])) is Verdict.DONE
+    assert partition.isr_state.leader_recovery_state == 0

@@ -56,7 +56,7 @@ CLIENT_CONFIG = ConfigTable(
          "Tell every broker which node of which cluster it is believed to be (KIP-1242)."),
         ("cluster.id.policy", _S, "follow", _policy,
          "follow: be led to another cluster by the seeds, as Kafka is; pin:<id>, pin-first: refuse to be."),
-        ("allow.auto.create.topics", _B, False, None, "May asking for a topic create it?"),
+        ("allow.auto.create.topics", _B, False, None, "Whether asking for a topic may create it."),
         ("security.protocol", _S, "PLAINTEXT", one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
          "How connections are secured."),
         ("sasl.mechanism", _S, "PLAIN", one_of("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), "The SASL mechanism."),

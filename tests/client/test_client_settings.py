@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.config_rows import CLIENT_CONFIG
+from signalbox.client.failures import ConfigRefused
+
+
+def test_defaults_of_fields_and_of_keys_are_the_same() -> None:
+    assert ClientSettings.from_properties({"bootstrap.servers": "h:1"}) == ClientSettings.of("h:1")
+
+
+def test_keys_reach_their_fields() -> None:
+    given = ClientSettings.from_properties(
+        {
+            "bootstrap.servers": "h:1",
+            "client.id": "me",
+            "request.timeout.ms": "7",
+            "metadata.recovery.strategy": "none",
+            "metadata.recovery.rebootstrap.trigger.ms": "9",
+            "metadata.cluster.check.enable": "false",
+            "cluster.id.policy": "pin:abc",
+            "reconnect.backoff.ms": "3",
+            "not.a.key": "x",
+        }
+    )
+    assert (given.client_id, given.request_timeout_ms, given.cluster_id_policy) == ("me", 7, "pin:abc")
+    assert not given.recovery.sends_identity
+    assert not given.recovery.may_start_over
+    assert (given.recovery.rebootstrap_trigger_ms, given.recovery.seed_pause_ms) == (9, 3)
+    connections = given.connections()
+    assert (connections.client_id, connections.identity_enabled) == ("me", False)
+
+
+def test_every_fault_is_told_at_once() -> None:
+    with pytest.raises(ConfigRefused) as refusal:
+        ClientSettings.from_properties({"cluster.id.policy": "pin:", "request.timeout.ms": "soon"})
+    for said in ("cluster.id.policy", "'soon' is not a whole number", "bootstrap.servers: is missing"):
+        assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize("row", list(CLIENT_CONFIG), ids=lambda row: row.name)
+def test_every_key_is_explained_and_its_default_is_allowed(row: object) -> None:
+    from signalbox.common.config_table import ConfigRow
+
+    assert isinstance(row, ConfigRow)
+    assert row.doc.endswith((".", ")"))
+    assert row.default is None or row.validator is None or row.validator(row.default) is None

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.consumer import ConsumedRecord, Consumer, ConsumerSettings
+from signalbox.client.offset_admin import EARLIEST, LATEST
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.records.record_batch import Record, encode_batch
+from signalbox.testing.switchboard import Switchboard
+from tests.client.crossed_cluster import with_client
+from tests.client.loopback_cluster import LoopbackCluster
+
+T1, T2 = TopicPartition("t1", 0), TopicPartition("t2", 0)
+
+
+def fill(cluster: LoopbackCluster, topic: str, *values: bytes, control: bool = False) -> None:
+    records = [Record(value=value, key=b"k", headers=[("h", b"1")]) for value in values]
+    cluster.topics[topic][0].append(encode_batch(records, timestamp_ms=1_000, control=control))
+
+
+async def read(consumer: Consumer, count: int) -> list[ConsumedRecord]:
+    found: list[ConsumedRecord] = []
+    async with asyncio.timeout(5):
+        while len(found) < count:
+            found += await consumer.poll()
+    return found
+
+
+def test_several_leaders_are_read_in_order_per_partition() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        for i in range(10):
+            fill(cluster, "t1", b"a%d" % i, b"b%d" % i)
+            fill(cluster, "t2", b"c%d" % i)
+        consumer = Consumer(client)
+        await consumer.assign({T1: EARLIEST, T2: 0})
+        found = await read(consumer, 30)
+        mine = [row for row in found if row.topic == "t1"]
+        assert [row.offset for row in mine] == list(range(20))
+        assert [row.value for row in found if row.topic == "t2"] == [b"c%d" % i for i in range(10)]
+        assert mine[0] == ConsumedRecord("t1", 0, 0, 1_000, b"k", b"a0", (("h", b"1"),))
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_reading_begins_in_the_middle_of_a_batch_and_goes_back_on_demand() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"0", b"1", b"2", b"3")
+        consumer = Consumer(client)
+        await consumer.assign({T1: 2})
+        assert [row.value for row in await consumer.poll(max_records=1)] == [b"2"]
+        assert consumer.position(T1) == 3
+        await consumer.seek(T1, 1)
+        assert [row.value for row in await read(consumer, 3)] == [b"1", b"2", b"3"]
+        await consumer.seek(T1, LATEST)
+        assert await consumer.poll(timeout_ms=50) == []
+        fill(cluster, "t1", b"4")
+        assert [row.value for row in await read(consumer, 1)] == [b"4"]
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_a_leader_that_moves_is_followed() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"0")
+        consumer = Consumer(client)
+        await consumer.assign({T1: EARLIEST})
+        await read(consumer, 1)
+        cluster.topics["t1"][0].leader, cluster.topics["t1"][0].leader_epoch = 2, 1
+        fill(cluster, "t1", b"1")
+        assert [row.value for row in await read(consumer, 1)] == [b"1"]
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_control_batches_are_passed_over() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"marker", control=True)
+        fill(cluster, "t1", b"data")
+        consumer = Consumer(client)
+        await consumer.assign({T1: EARLIEST})
+        assert [(row.offset, row.value) for row in await read(consumer, 1)] == [(1, b"data")]
+        await consumer.close()
+
+    with_client(test)
+
+
+@pytest.mark.parametrize(("reset", "expected"), [("earliest", b"0"), ("latest", b"new")])
+def test_an_offset_that_is_gone_is_reset_as_told(reset: str, expected: bytes) -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"0")
+        consumer = Consumer(client, ConsumerSettings(auto_offset_reset=reset))
+        await consumer.assign({T1: 77})
+        if reset == "latest":
+            assert await consumer.poll(timeout_ms=100) == []
+            fill(cluster, "t1", b"new")
+        assert [row.value for row in await read(consumer, 1)] == [expected]
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_without_a_reset_a_gone_offset_is_an_error() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        consumer = Consumer(client, ConsumerSettings(auto_offset_reset="none"))
+        await consumer.assign({T1: 77})
+        with pytest.raises(KafkaError) as refusal:
+            await consumer.poll(timeout_ms=2_000)
+        assert refusal.value.error == Error.OFFSET_OUT_OF_RANGE
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_a_damaged_batch_is_not_handed_out() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t1", b"value")
+        damaged = bytearray(cluster.topics["t1"][0].batches[0])
+        damaged[-3] ^= 1
+        cluster.topics["t1"][0].batches[0] = bytes(damaged)
+        consumer = Consumer(client)
+        await consumer.assign({T1: 0})
+        with pytest.raises(KafkaError, match="t1-0: the batch at 0 is damaged"):
+            await consumer.poll(timeout_ms=2_000)
+        await consumer.close()
+
+    with_client(test)
+
+
+def test_a_swap_costs_time_and_no_record() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        fill(cluster, "t2", b"0")
+        consumer = Consumer(client)
+        await consumer.assign({T2: EARLIEST})
+        await read(consumer, 1)
+        board.swap("2", "3")
+        fill(cluster, "t2", b"1")
+        assert await consumer.poll(timeout_ms=200) == []
+        await board.restore()
+        assert [row.value for row in await read(consumer, 1)] == [b"1"]
+        assert all(row.topics[0].partitions[0].fetch_offset <= 1 for row in cluster.brokers[2].seen(ApiKey.FETCH))
+        await consumer.close()
+
+    with_client(test)

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import asyncio
+
+from signalbox.client.death_probe import DeathProbe
+from signalbox.common.endpoint import Endpoint, SecurityProtocol
+from tests.client.loopback_cluster import LoopbackCluster
+
+
+def at(host: str, port: int) -> Endpoint:
+    return Endpoint("CONTROL", host, port, SecurityProtocol.PLAINTEXT)
+
+
+def test_only_a_broker_whose_every_address_refuses_is_dead() -> None:
+    async def run() -> None:
+        async with LoopbackCluster() as cluster:
+            alive, dead = await cluster.add_broker(1), await cluster.add_broker(2)
+            await dead.stop()
+            probe = DeathProbe()
+            assert await probe.confirm_dead(2, [at(*dead.address)])
+            assert not await probe.confirm_dead(1, [at(*alive.address)])
+            assert not await probe.confirm_dead(1, [at(*alive.address), at(*dead.address)])
+            assert not await probe.confirm_dead(3, [])
+            assert not await probe.confirm_dead(3, [at("no-such-host.invalid", 1)])
+
+    asyncio.run(run())

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import pytest
+
+from signalbox.client.frame_guard import frame_length
+
+
+def test_a_believable_length() -> None:
+    assert frame_length(b"\0\0\0\x04", 100) == 4
+    assert frame_length(bytearray(b"\0\0\0\x64"), 100) == 100
+
+
+@pytest.mark.parametrize(
+    ("prefix", "said"),
+    [
+        (b"\0\0\0\x65", "101 bytes is more than the 100"),
+        (b"\0\0\0\x03", "cannot hold"),
+        (b"\xff\xff\xff\xff", "cannot hold"),
+        (b"\x15\x03\x03\x00", "speaks TLS"),
+        (b"\x16\x03\x01\x02", "speaks TLS"),
+        (b"HTTP", "speaks HTTP"),
+    ],
+)
+def test_an_unbelievable_one_says_who_may_be_there(prefix: bytes, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        frame_length(prefix, 100)

@@ -57,9 +57,7 @@ def served_ranges() -> dict[str, str]:
     keys = [row.api_key for row in ROUTES] + [ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE]
     rows = [API_TABLE[key] for key in keys]
     return {
-        row.name: str(row.min_version)
-        if row.min_version == row.max_version
-        else f"{row.min_version}-{row.max_version}"
+        row.name: str(row.min_version) if row.min_version == row.max_version else f"{row.min_version}-{row.max_version}"
         for row in rows
     }
 

@@ -163,10 +163,7 @@ class ProcessCluster:
 
     def _properties(self, broker: BrokerProcess) -> dict[str, str]:
         ports = [0, 0, 0]
-        if broker.ready:
-            # A restarted broker keeps its addresses: clients know them.
-            ports = [int(broker.address(name).rpartition(":")[2]) for name in ("CLIENT", "REPLICATION", "CONTROL")]
-        elif self._first_port:
+        if self._first_port:
             base = self._first_port + 3 * (broker.node_id - 1)
             ports = [base, base + 1, base + 2]
         replicas = str(min(3, len(self.brokers)))

@@ -33,6 +33,7 @@ from signalbox.common.clock import Clock
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.ids import new_uuid
+from signalbox.common.metrics import MetricName
 from signalbox.controller.decision import Inputs
 from signalbox.controller.runtime import Controller
 from signalbox.controller.runtime import Neighbours as ControllerNeighbours
@@ -201,6 +202,9 @@ async def build_parts(
         ControllerNeighbours(peers, cache, DeathProbe()),
         Inputs(_controller_settings(config), _draw, new_uuid),
         clock,
+    )
+    metrics.gauge(
+        MetricName("kafka.controller", "KafkaController", "ActiveControllerCount"), lambda: int(controller.is_active)
     )
     leadership = OffsetsLeadership()
     engine = Engine(clock, loop, data_loop.at_turn_end)

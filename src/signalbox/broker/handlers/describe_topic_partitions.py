@@ -86,6 +86,9 @@ class DescribeTopicPartitionsHandler:
                     replica_nodes=seen.replica_nodes,
                     isr_nodes=seen.isr_nodes,
                     offline_replicas=seen.offline_replicas,
+                    # Never null: Java's admin client iterates over both without looking.
+                    eligible_leader_replicas=[],
+                    last_known_elr=[],
                 )
             )
         topic = _Topic(name=name, topic_id=image.topic_id, is_internal=name in INTERNAL_TOPICS, partitions=partitions)

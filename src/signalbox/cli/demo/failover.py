@@ -1,0 +1,74 @@
+"""The controller is killed with SIGKILL while producing goes on; another takes over, nothing is missing."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from typing import Any
+
+from signalbox.cli.demo.misroute import read_numbers
+from signalbox.cli.demo.stage import Stage
+
+TOPIC = "failover"
+_SECONDS = 8.0
+_KILL_AFTER_S = 2.0
+
+
+def kill_the_controller(stage: Stage) -> None:
+    """Produce numbered records for some seconds, kill the controller in between, judge what was acknowledged."""
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    bootstrap = stage.cluster.bootstrap()
+    admin = AdminClient({"bootstrap.servers": bootstrap, "client.id": "demo-admin"})
+    new = NewTopic(TOPIC, 3, replication_factor=3, config={"min.insync.replicas": "2"})
+    admin.create_topics([new])[TOPIC].result(20)
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "enable.idempotence": True, "acks": "all", "client.id": "demo-failover"}
+    )
+    acknowledged: dict[int, float] = {}
+    errors: list[str] = []
+
+    def delivered(number: int) -> Any:
+        def callback(error: Any, message: Any) -> None:
+            if error is None:
+                acknowledged[number] = time.monotonic()
+            else:
+                errors.append(str(error))
+
+        return callback
+
+    killed, controller, number = 0.0, stage.controller_id(), 0
+    started = time.monotonic()
+    while time.monotonic() - started < _SECONDS:
+        producer.produce(TOPIC, str(number).encode(), str(number % 31).encode(), on_delivery=delivered(number))
+        number += 1
+        producer.poll(0.001)
+        if not killed and time.monotonic() - started > _KILL_AFTER_S:
+            stage.say(f"SIGKILL to broker {controller}, the active controller")
+            stage.cluster.kill(controller)
+            killed = time.monotonic()
+    producer.flush(60)
+    successor = _wait_for_controller(stage)
+    times = sorted(acknowledged.values())
+    gap = max(later - earlier for earlier, later in pairwise(times))
+    stage.check("another controller took over", successor not in (-1, controller), f"broker {successor}")
+    stage.check("every record was acknowledged", len(acknowledged) == number and not errors, f"{number:,}")
+    found = [value for values in read_numbers(stage, TOPIC, number).values() for value in values]
+    kept = set(acknowledged) <= set(found) and len(found) == len(set(found))
+    stage.check("nothing acknowledged is missing, nothing is there twice", kept, f"{len(found):,} records")
+    stage.say(f"longest silence between two acknowledgements: {gap:.2f} s")
+    stage.facts["failover"] = {"killed": controller, "successor": successor, "gap_s": gap, "records": number}
+    stage.cluster.start_broker(controller)
+    stage.say(f"broker {controller} is back")
+
+
+def _wait_for_controller(stage: Stage) -> int:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        found = stage.controller_id()
+        if found > 0:
+            return found
+        time.sleep(0.1)
+    return -1

@@ -1,0 +1,44 @@
+"""A topic created through a broker that is not the controller: the request travels in an Envelope (KIP-590)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from signalbox.cli.demo.flights import TOPIC
+from signalbox.cli.demo.stage import Stage
+from signalbox.client.connection import connect
+from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.node import Address
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+
+_FORWARDED = "kafka_server_forwardingmanager_num_messages_redirected_count"
+
+
+def create_through_another_broker(stage: Stage) -> None:
+    """Create the demo's topic at a broker that has to forward, and look at that broker's counter."""
+    controller = stage.controller_id()
+    stage.check("one broker is the active controller", controller > 0, f"broker {controller}")
+    door = next(node_id for node_id in stage.cluster.brokers if node_id != controller)
+    before = stage.metric(door, _FORWARDED)
+    answer = asyncio.run(_create(stage.cluster.brokers[door].address("CLIENT")))
+    result = answer.topics[0]
+    shape = f"{result.num_partitions} partitions, replication factor {result.replication_factor}"
+    stage.check(f"broker {door} answers CreateTopics", result.error_code == Error.NONE, shape)
+    forwarded = stage.metric(door, _FORWARDED) - before
+    stage.check(f"it went to broker {controller} in an Envelope", forwarded == 1, f"{forwarded:.0f} forwarded")
+    stage.facts["forwarding"] = {"door": door, "controller": controller}
+
+
+async def _create(address: str) -> CreateTopicsResponse:
+    host, _, port = address.rpartition(":")
+    connection = await connect(Address(host, int(port)), ConnectionSettings(client_id="demo-admin"))
+    configs = [CreateTopicsRequest.CreatableTopicConfig(name="min.insync.replicas", value="2")]
+    topic = CreateTopicsRequest.CreatableTopic(name=TOPIC, num_partitions=6, replication_factor=3, configs=configs)
+    try:
+        answer: CreateTopicsResponse = await connection.request(
+            CreateTopicsRequest(topics=[topic], timeout_ms=15_000), timeout_ms=20_000
+        )
+        return answer
+    finally:
+        connection.close()

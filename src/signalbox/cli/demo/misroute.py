@@ -1,0 +1,103 @@
+"""Two brokers' addresses are swapped under a producing client: it is refused with 129, starts over, loses nothing.
+
+The client is this house's own (idempotent, KIP-1242 identity on every connection); it knows the brokers by the
+addresses of the listener ROUTED, which lead through the switchboard. Every record carries its number; afterwards each
+must be in the topic exactly once, in order within its partition.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from signalbox.cli.demo.stage import Stage
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.node import parse_bootstrap_servers
+from signalbox.client.producer import Producer
+from signalbox.client.topic_admin import NewTopic, TopicAdmin
+
+TOPIC = "rerouted"
+_RECORDS = 3_000
+_SWAP_AT, _HEAL_AFTER_S = 1_000, 3.0
+_MISROUTED = "kafka_network_socketserver_misroutedconnections_total"
+
+
+def swap_addresses(stage: Stage) -> None:
+    """Swap brokers 1 and 2, produce on, swap back, count."""
+    before = sum(stage.metric(node_id, _MISROUTED) for node_id in stage.cluster.brokers)
+    rebootstraps, acknowledged = asyncio.run(_produce(stage))
+    refused = sum(stage.metric(node_id, _MISROUTED) for node_id in stage.cluster.brokers) - before
+    stage.check("the swapped routes were refused with REBOOTSTRAP_REQUIRED (129)", refused > 0, f"{refused:.0f} times")
+    stage.check("the client bootstrapped again by itself", rebootstraps > 0, f"{rebootstraps} times")
+    stage.check("every record was acknowledged", acknowledged == _RECORDS, f"{acknowledged:,}")
+    per_partition = read_numbers(stage, TOPIC, _RECORDS)
+    numbers = [number for found in per_partition.values() for number in found]
+    once = len(numbers) == len(set(numbers)) == _RECORDS
+    ordered = all(found == sorted(found) for found in per_partition.values())
+    stage.check("nothing lost, nothing twice, nothing out of order", once and ordered, f"{len(numbers):,} records")
+    stage.facts["misroute"] = {"refused": refused, "rebootstraps": rebootstraps, "records": len(numbers)}
+
+
+async def _produce(stage: Stage) -> tuple[int, int]:
+    settings = ClientSettings(
+        bootstrap=parse_bootstrap_servers(stage.cluster.bootstrap("ROUTED")), client_id="demo-rerouted"
+    )
+    async with ClusterClient(settings) as client:
+        created = await TopicAdmin(client).create_topics([NewTopic(name=TOPIC, num_partitions=3, replication_factor=3)])
+        created[TOPIC].raise_for_error()
+        healing: asyncio.Task[None] | None = None
+        acknowledged = []
+        async with Producer(client) as producer:
+            for number in range(_RECORDS):
+                if number == _SWAP_AT:
+                    await producer.flush()
+                    stage.say("swapping the addresses of brokers 1 and 2")
+                    stage.switchboard.swap("broker-1", "broker-2")
+                    healing = asyncio.get_running_loop().create_task(_heal(stage))
+                acknowledged.append(await producer.send(TOPIC, str(number).encode(), str(number % 97).encode()))
+                if number % 100 == 0:
+                    await asyncio.sleep(0)
+            await producer.flush()
+        if healing is not None:
+            await healing
+        results = await asyncio.gather(*acknowledged, return_exceptions=True)
+        return client.rebootstraps, sum(not isinstance(result, BaseException) for result in results)
+
+
+async def _heal(stage: Stage) -> None:
+    await asyncio.sleep(_HEAL_AFTER_S)
+    stage.say("swapping them back")
+    await asyncio.to_thread(stage.switchboard.restore, "broker-1", "broker-2")
+
+
+def read_numbers(stage: Stage, topic: str, expected: int) -> dict[int, list[int]]:
+    """The numbers in a topic, partition by partition, by confluent-kafka from the beginning to the end."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer(
+        {
+            "bootstrap.servers": stage.cluster.bootstrap(),
+            "group.id": f"demo-{topic}",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "fetch.queue.backoff.ms": 5,
+            "client.id": "demo-judge",
+        }
+    )
+    found: dict[int, list[int]] = {}
+    try:
+        partitions = consumer.list_topics(topic, timeout=15).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+        ended: set[int] = set()
+        while len(ended) < len(partitions):
+            for message in consumer.consume(5_000, 5.0):
+                error, partition, value = message.error(), message.partition(), message.value()
+                assert partition is not None
+                if error is not None:
+                    if error.name() == "_PARTITION_EOF":
+                        ended.add(partition)
+                elif value is not None:
+                    found.setdefault(partition, []).append(int(value))
+    finally:
+        consumer.close()
+    return found

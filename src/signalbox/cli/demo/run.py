@@ -1,0 +1,121 @@
+"""The demo from beginning to end; exit code 0 only if every check held."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from signalbox.cli.demo.control_plane import refuse_data, watch_latency
+from signalbox.cli.demo.failover import kill_the_controller
+from signalbox.cli.demo.flights import FLIGHTS, load_flights
+from signalbox.cli.demo.forwarding import create_through_another_broker
+from signalbox.cli.demo.misroute import swap_addresses
+from signalbox.cli.demo.page import write_page
+from signalbox.cli.demo.records import produce_flights, read_back
+from signalbox.cli.demo.stage import CheckFailed, Stage
+from signalbox.cli.demo.tables import make_tables
+from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
+from signalbox.testing.switchboard_thread import SwitchboardThread
+
+_BROKERS = (1, 2, 3)
+
+
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where everything of the demo goes; emptied first.")] = Path(
+        "build/demo"
+    ),
+    keep: Annotated[bool, typer.Option(help="Leave the cluster up and say how to connect.")] = False,
+) -> None:
+    """The main job on real data: a cluster, real clients, misroutes and a killed controller, Spark tables, a report."""
+    console = Console()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with SwitchboardThread() as switchboard:
+        stage = Stage(console, folder.absolute(), _cluster(folder.absolute(), switchboard), switchboard)
+        started = time.monotonic()
+        try:
+            page = _perform(stage)
+            _summary(stage, time.monotonic() - started, page)
+            if keep:
+                _hold(stage)
+        except (CheckFailed, ClusterFailed) as failure:
+            console.print(str(failure), style="red", markup=False)
+            raise typer.Exit(1) from None
+        finally:
+            stage.cluster.stop()
+
+
+def _cluster(folder: Path, switchboard: SwitchboardThread) -> ProcessCluster:
+    """Three brokers, each with a fourth listener, ROUTED, that clients reach through the switchboard only."""
+    per_broker = {}
+    for node_id in _BROKERS:
+        host, port = switchboard.add_line(f"broker-{node_id}")
+        listeners = ",".join(f"{name}://127.0.0.1:0" for name in ("CLIENT", "REPLICATION", "CONTROL", "ROUTED"))
+        per_broker[node_id] = {
+            "listeners": listeners,
+            "advertised.listeners": listeners.replace("ROUTED://127.0.0.1:0", f"ROUTED://{host}:{port}"),
+            "listener.security.protocol.map": ",".join(
+                f"{name}:PLAINTEXT" for name in ("CLIENT", "REPLICATION", "CONTROL", "ROUTED")
+            ),
+        }
+    overrides = {"group.initial.rebalance.delay.ms": "1000"}
+    return ProcessCluster(folder / "cluster", len(_BROKERS), overrides=overrides, per_broker=per_broker)
+
+
+def _perform(stage: Stage) -> Path:
+    with stage.step("Three brokers, three processes, listeners CLIENT, REPLICATION, CONTROL (forced)"):
+        stage.cluster.start()
+        for node_id, broker in stage.cluster.brokers.items():
+            host, _, port = str(broker.ready["bound"]["ROUTED"]).rpartition(":")
+            stage.switchboard.set_home(f"broker-{node_id}", (host, int(port)))
+        ids = {broker.ready["cluster_id"] for broker in stage.cluster.brokers.values()}
+        stage.check("one cluster", len(ids) == 1, ids)
+    with stage.step("Topic flights through a broker that is not the controller"):
+        create_through_another_broker(stage)
+        with watch_latency(stage, "idle"):
+            time.sleep(1.5)
+    with stage.step("Real input: the flights that left New York in 2013"):
+        flights = load_flights()
+        stage.check("flights loaded", len(flights.rows) == FLIGHTS, f"{FLIGHTS:,}")
+        with watch_latency(stage, "while producing"):
+            produce_flights(stage, flights)
+        read_back(stage, flights)
+    with stage.step("The control plane refuses data"):
+        refuse_data(stage)
+    with stage.step("Two brokers' addresses are swapped"):
+        swap_addresses(stage)
+    with stage.step("The controller is killed while producing goes on"):
+        kill_the_controller(stage)
+    with stage.step("Spark: flights and audit trail become tables"):
+        figures = make_tables(stage, flights)
+    with stage.step("Report"):
+        page = write_page(stage, figures)
+        stage.check("page written", page.stat().st_size > 1_000, page)
+    return page
+
+
+def _summary(stage: Stage, seconds: float, page: Path) -> None:
+    table = Table("step", "what was checked", "seen", title=f"{len(stage.checks)} checks held in {seconds:.0f} s")
+    last = ""
+    for check in stage.checks:
+        table.add_row("" if check.step == last else check.step, check.claim, check.seen)
+        last = check.step
+    stage.console.print(table)
+    stage.console.print(f"report: {page}", soft_wrap=True, highlight=False)
+
+
+def _hold(stage: Stage) -> None:
+    stage.console.print(f"bootstrap.servers={stage.cluster.bootstrap()}   Ctrl-C stops the cluster", soft_wrap=True)
+    stage.console.print(f"try: kcat -b {stage.cluster.bootstrap().split(',')[0]} -L", soft_wrap=True, highlight=False)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        signal.pause()
+    except KeyboardInterrupt:
+        stage.console.print("stopping")

@@ -1,0 +1,82 @@
+"""What the steps of the demo share: the running cluster, the folder, facts for the report, checks that count."""
+
+from __future__ import annotations
+
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from signalbox.testing.process_cluster import ProcessCluster
+from signalbox.testing.switchboard_thread import SwitchboardThread
+
+
+class CheckFailed(RuntimeError):
+    """A step did not show what it must show."""
+
+
+@dataclass
+class Check:
+    """One thing that was looked at: what was expected, what was seen."""
+
+    step: str
+    claim: str
+    seen: str
+
+
+@dataclass
+class Stage:
+    """Passed from step to step."""
+
+    console: Console
+    folder: Path
+    cluster: ProcessCluster
+    switchboard: SwitchboardThread
+    checks: list[Check] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    _step: str = ""
+
+    @contextmanager
+    def step(self, title: str) -> Iterator[None]:
+        """A titled step with its time."""
+        self._step = title
+        self.console.print(f"[bold]{len(self.seconds) + 1}. {title}[/bold]")
+        started = time.monotonic()
+        yield
+        self.seconds[title] = time.monotonic() - started
+        self.console.print(f"   [dim]{self.seconds[title]:.1f} s[/dim]")
+
+    def check(self, claim: str, holds: bool, seen: object) -> None:
+        """Count a check and show it; CheckFailed when it does not hold."""
+        self.console.print(f"   {'[green]✓[/green]' if holds else '[red]✗[/red]'} {claim}: {seen}", highlight=False)
+        if not holds:
+            raise CheckFailed(f"{self._step}: {claim}: {seen}")
+        self.checks.append(Check(self._step, claim, str(seen)))
+
+    def say(self, line: str) -> None:
+        self.console.print(f"   {line}", highlight=False, markup=False)
+
+    def metric(self, node_id: int, name: str, **labels: str) -> float:
+        """The sum of a broker's samples of one metric with these labels."""
+        url = str(self.cluster.brokers[node_id].ready["metrics"])
+        with urllib.request.urlopen(url, timeout=10) as page:
+            text = page.read().decode()
+        total = 0.0
+        for line in text.splitlines():
+            sample, _, value = line.rpartition(" ")
+            if sample.split("{")[0] == name and all(f'{key}="{label}"' in sample for key, label in labels.items()):
+                total += float(value)
+        return total
+
+    def controller_id(self) -> int:
+        """Which broker says that it is the active controller; -1 while none does."""
+        for node_id, broker in self.cluster.brokers.items():
+            if broker.running and self.metric(node_id, "kafka_controller_kafkacontroller_activecontrollercount"):
+                return node_id
+        return -1

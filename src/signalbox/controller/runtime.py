@@ -42,7 +42,6 @@ from signalbox.protocol.message import Message
 log = logging.getLogger(__name__)
 
 SLICE_S = 0.0002  # decisions run this long before the event loop gets its turn
-FIRST_HOUSEKEEPING_S = 5.0
 _RETRY_S = 0.5  # between two looks at who is the controller when nobody is, or the store does not answer
 _RECHECK_S = 5.0  # and when somebody is: the watch tells of changes, this only makes up for a lost one
 
@@ -219,7 +218,8 @@ class Controller:
 
     async def _wait(self, timeout_s: float) -> None:
         try:
-            await asyncio.wait_for(self._wake.wait(), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await self._wake.wait()
         except TimeoutError:
             return
 
@@ -309,7 +309,7 @@ class Controller:
         self._wake.set()
 
     async def _keep_house(self) -> None:
-        await asyncio.sleep(FIRST_HOUSEKEEPING_S)
+        await asyncio.sleep(self._inputs.settings.first_housekeeping_s)
         while True:
             self._enqueue(Pending(lambda now: housekeeping(now, self._inputs)))
             await asyncio.sleep(self._inputs.settings.leader_imbalance_check_interval_seconds)

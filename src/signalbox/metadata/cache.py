@@ -65,7 +65,8 @@ class MetadataCache:
 
         cancel = self.subscribe(look)
         try:
-            await asyncio.wait_for(reached, timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await reached
         except TimeoutError:
             return False
         finally:

@@ -127,6 +127,7 @@ class RegistrationKeeper:
 
     async def _wait_for_change(self, timeout_s: float) -> None:
         try:
-            await asyncio.wait_for(self._changed.wait(), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await self._changed.wait()
         except TimeoutError:
             return

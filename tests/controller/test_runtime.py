@@ -1,0 +1,484 @@
+"""A whole controller over both stores: terms, turns, fencing, failover (SPEC F1, M3, C2)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signalbox.common.endpoint import Endpoint
+from signalbox.common.ids import TopicPartition
+from signalbox.controller.runtime import Controller, Neighbours
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH, TOPICS, broker_id_path, create_roots, topic_path
+from signalbox.metadata.log_dir_event import report_log_dir_failure
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Create, Delete, FencedOut, Operation, Write
+from signalbox.metadata.store.sqlite import SqliteMetadataStore
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.message import Message
+from signalbox.protocol.messages.alter_partition import AlterPartitionRequest
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
+from signalbox.protocol.messages.stop_replica import StopReplicaRequest
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
+from tests.controller.cluster import (
+    ControllerNode,
+    RecordingChannels,
+    good_answer,
+    inputs,
+    register,
+    registration,
+    start_node,
+)
+    ControllerNode,
+    RecordingChannels,
+    good_answer,
+    inputs,
+    start_node,
+)
+from tests.controller.contexts import told, tp
+
+Scenario = Callable[[Callable[[], Any]], Awaitable[None]]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Scenario], None]:
+    """Runs a scenario with a maker of participants of one store."""
+
+    def run_scenario(scenario: Scenario) -> None:
+        async def within() -> None:
+            shared, made = SharedEntries(), []
+
+            def participant() -> Any:
+                store = (
+                    MemoryMetadataStore(shared)
+                    if request.param == "memory"
+                    else SqliteMetadataStore(tmp_path / "metadata.db")
+                )
+                made.append(store)
+                return store
+
+            try:
+                async with asyncio.timeout(20):
+                    await scenario(participant)
+            finally:
+                for store in made:
+                    await store.close()
+
+        asyncio.run(within())
+
+    return run_scenario
+
+
+async def start_three(participant: Callable[[], Any], **settings: Any) -> list[ControllerNode]:
+    """Three nodes; the first is the controller and knows all of them."""
+    nodes = [await start_node(1, participant(), **settings)]
+    await nodes[0].until_active()
+    nodes += [await start_node(number, participant(), **settings) for number in (2, 3)]
+    await nodes[0].until(lambda: len(brokers_known(nodes[0])) == 3)
+    return nodes
+
+
+def brokers_known(node: ControllerNode) -> set[int]:
+    return set(node.controller.context.brokers) if node.controller.context else set()
+
+
+async def create(node: ControllerNode, *names: str, factor: int = 3, timeout_ms: int = 5_000) -> list[Error]:
+    topic = CreateTopicsRequest.CreatableTopic
+    topics = [topic(name=name, num_partitions=2, replication_factor=factor) for name in names]
+    response = await node.controller.handle(
+        ApiKey.CREATE_TOPICS, CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms)
+    )
+    assert isinstance(response, CreateTopicsResponse)
+    return [Error.of(each.error_code) for each in response.topics]
+
+
+async def stop(nodes: Sequence[ControllerNode]) -> None:
+    for node in nodes:
+        await node.controller.stop()
+
+
+async def the_controller(nodes: Sequence[ControllerNode]) -> ControllerNode:
+    """Whoever becomes the controller among `nodes`."""
+    waits = [asyncio.ensure_future(node.until_active()) for node in nodes]
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    for wait in waits:
+        wait.cancel()
+    return next(node for node in nodes if node.controller.is_active)
+
+
+def test_a_topic_is_stored_told_and_visible(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        controller = nodes[0]
+        assert await create(controller, "t") == [Error.NONE]
+        assert controller.cache.image.topics["t"].partitions[0].leader == 1
+        assert await nodes[1].store.read(topic_path("t")) is not None
+        for broker_id in (1, 2, 3):
+            [leaders] = controller.channels.requests_to(broker_id, LeaderAndIsrRequest)
+            assert leaders.topic_states[0].partition_states[0].is_new
+            assert leaders.broker_epoch == nodes[broker_id - 1].broker_epoch
+        assert controller.channels.endpoints[2].port == 9202, "the control plane of the target"
+        assert await create(controller, "t") == [Error.TOPIC_ALREADY_EXISTS]
+        await stop(nodes)
+
+    run(scenario)
+
+
+def test_others_answer_not_controller_and_name_it(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        await nodes[1].until(lambda: nodes[1].controller.active_controller_id == 1)
+        assert not nodes[1].controller.is_active
+        assert nodes[1].controller.context is None
+        assert await create(nodes[1], "t", "u") == [Error.NOT_CONTROLLER] * 2
+        assert await nodes[0].store.children(TOPICS) == []
+        await stop(nodes)
+
+    run(scenario)
+
+
+def test_decisions_that_arrive_together_share_a_commit(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        answers = await asyncio.gather(*(create(nodes[0], f"t{number}", "same") for number in range(20)))
+        assert [first for first, _ in answers] == [Error.NONE] * 20
+        assert [second for _, second in answers].count(Error.NONE) == 1
+        assert [second for _, second in answers].count(Error.TOPIC_ALREADY_EXISTS) == 19
+        entries = await nodes[0].store.read_tree(TOPICS)
+        commits = {entries[topic_path(f"t{number}")].creation_id for number in range(20)}
+        assert len(commits) <= 2
+        await stop(nodes)
+
+    run(scenario)
+
+
+def test_a_topic_that_is_not_led_in_time(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        nodes[0].channels.cache_of = 0  # this broker's metadata is told nothing any more
+        assert await create(nodes[0], "t", timeout_ms=10) == [Error.REQUEST_TIMED_OUT]
+        assert await create(nodes[0], "u", timeout_ms=0) == [Error.REQUEST_TIMED_OUT]
+        assert await nodes[0].store.children(TOPICS) == ["t", "u"]
+        await stop(nodes)
+
+    run(scenario)
+
+
+def test_a_topic_goes_when_all_brokers_have_deleted_it(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        controller = nodes[0]
+        await create(controller, "t")
+        request = DeleteTopicsRequest(topic_names=["t"], timeout_ms=5_000)
+        response = await controller.controller.handle(ApiKey.DELETE_TOPICS, request)
+        assert isinstance(response, DeleteTopicsResponse)
+        assert response.responses[0].error_code == Error.NONE
+        assert "t" not in controller.cache.image.topics
+        context = controller.controller
+        await controller.until(lambda: context.context is not None and "t" not in context.context.topics)
+        assert await controller.store.children(TOPICS) == []
+        assert all(controller.channels.requests_to(broker_id, StopReplicaRequest) for broker_id in (1, 2, 3))
+        assert await create(controller, "t") == [Error.NONE]
+        await stop(nodes)
+
+    run(scenario)
+
+
+def test_a_dead_broker_loses_its_leaderships_and_gets_its_replicas_back(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        controller = nodes[0]
+        await create(controller, "t")
+        await nodes[1].controller.stop()
+        nodes[1].store.abandon()
+        await controller.until(lambda: brokers_known(controller) == {1, 3})
+        assert controller.controller.context is not None
+        assert told(controller.controller.context.state(tp(1))) == "3/1/1 isr 3 1"
+        assert told(controller.controller.context.state(tp(0))) == "1/1/1 isr 1 3"
+        await controller.until(lambda: controller.cache.image.topics["t"].partitions[1].leader == 3)
+        controller.channels.sent.clear()
+        back = await start_node(2, participant())
+        await controller.until(lambda: bool(controller.channels.requests_to(2, LeaderAndIsrRequest)))
+        updates = controller.channels.requests_to(2, UpdateMetadataRequest)
+        assert updates[0].broker_epoch == back.broker_epoch > nodes[1].broker_epoch
+        assert updates[0].topic_states, "a newcomer is told everything first"
+        await stop([controller, nodes[2], back])
+
+    run(scenario)
+
+
+def test_a_dead_controller_is_followed_by_another_and_nothing_is_lost(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        for number in range(5):
+            assert await create(nodes[0], f"t{number}") == [Error.NONE]
+        nodes[0].store.abandon()
+        new = await the_controller(nodes[1:])
+        await nodes[0].controller.stop()
+        await new.until(lambda: brokers_known(new) == {2, 3})
+        assert new.controller.context is not None
+        assert set(new.controller.context.topics) == {f"t{number}" for number in range(5)}
+        assert new.controller.context.controller_epoch == 2
+        await new.until(lambda: set(new.cache.image.topics) == set(new.controller.context.topics))  # type: ignore[union-attr]
+        assert all(
+            partition.leader in (2, 3)
+            for topic in new.cache.image.topics.values()
+            for partition in topic.partitions.values()
+        )
+        await stop(nodes[1:])
+
+    run(scenario)
+
+
+def test_a_paused_controllers_writes_are_refused(run: Callable[[Scenario], None]) -> None:
+    """M3: two that believe to be the controller; the store takes only the new one's writes."""
+
+    async def scenario(participant: Callable[[], Any]) -> None:
+        held = HeldStore(participant())
+        old = await start_node(1, held)
+        await old.until_active()
+        held.hold()
+        late = asyncio.ensure_future(create(old, "late", factor=1))
+        await held.has_one_waiting()
+        # The old controller is on its way into the store when it is stopped; meanwhile another takes over.
+        other = participant()
+        await other.open_session()
+        entry = await other.read(CONTROLLER)
+        assert entry is not None
+        await other.commit([*taking_over(entry.version)])
+        held.let_go()
+        assert await late == [Error.NOT_CONTROLLER]
+        assert isinstance(held.refused, FencedOut)
+        assert await other.children(TOPICS) == []
+        await old.until(lambda: not old.controller.is_active)
+        await old.controller.stop()
+
+    run(scenario)
+
+
+def test_a_lost_session_ends_the_term() -> None:
+    async def scenario() -> None:
+        shared = SharedEntries()
+        nodes = [await start_node(number, MemoryMetadataStore(shared)) for number in (1, 2)]
+        await nodes[0].until_active()
+        session_id = nodes[0].store.session_id  # type: ignore[attr-defined]
+        shared.expire(session_id)
+        await nodes[1].until_active()
+        await nodes[0].until(lambda: nodes[0].controller.active_controller_id != 1)
+        assert not nodes[0].controller.is_active
+        assert nodes[0].channels.endpoints == {}
+        assert await create(nodes[0], "t") == [Error.NOT_CONTROLLER]
+        await stop(nodes)
+
+    asyncio.run(scenario())
+
+
+def test_a_term_ends_with_its_entry_and_the_same_node_can_begin_another(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        node = await start_node(1, participant())
+        await node.until_active()
+        other = participant()
+        entry = await other.read(CONTROLLER)
+        assert entry is not None
+        await other.commit([*taking_over(entry.version)][:1])  # an operator deletes the entry by hand
+        await node.until(lambda: node.controller.context is not None and node.controller.context.controller_epoch == 2)
+        await stop([node])
+
+    run(scenario)
+
+
+def test_isr_changes_reach_brokers_without_leader_and_isr(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        controller = nodes[0]
+        await create(controller, "t")
+        controller.channels.sent.clear()
+        topic_id = controller.cache.image.topic_id("t")
+        wanted = AlterPartitionRequest.PartitionData(
+            partition_index=0, leader_epoch=0, partition_epoch=0, new_isr=[1, 2]
+        )
+        request = AlterPartitionRequest(
+            broker_id=1,
+            broker_epoch=nodes[0].broker_epoch,
+            topics=[AlterPartitionRequest.TopicData(topic_id=topic_id, partitions=[wanted])],
+        )
+        response: Any = await controller.controller.handle(ApiKey.ALTER_PARTITION, request)
+        assert response.topics[0].partitions[0].partition_epoch == 1
+        await controller.until(lambda: bool(controller.channels.requests_to(3, UpdateMetadataRequest)))
+        assert controller.channels.requests_to(1, LeaderAndIsrRequest) == []
+        assert controller.cache.image.topics["t"].partitions[0].isr == (1, 2)
+        await stop(nodes)
+
+    run(scenario)
+
+
+def test_a_failed_log_directory_moves_leaders(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        controller = nodes[0]
+        await create(controller, "t")
+
+        def broken(broker_id: int, request: Message) -> Message:
+            answer = good_answer(request)
+            if broker_id == 2 and isinstance(answer, LeaderAndIsrResponse):
+                for topic in answer.topics:
+                    for each in topic.partition_errors:
+                        each.error_code = Error.KAFKA_STORAGE_ERROR if each.partition_index == 1 else Error.NONE
+            return answer
+
+        controller.channels.answer = broken
+        await report_log_dir_failure(nodes[1].store, 2)
+        await controller.until(lambda: controller.cache.image.topics["t"].partitions[1].leader == 3)
+        assert controller.cache.image.topics["t"].partitions[1].offline_replicas == (2,)
+        assert controller.cache.image.topics["t"].partitions[0].offline_replicas == ()
+        await stop(nodes)
+
+    run(scenario)
+
+
+class Verdict:
+    """A probe that has made up its mind."""
+
+    def __init__(self, dead: bool) -> None:
+        self.dead = dead
+        self.asked: list[tuple[int, int]] = []
+
+    async def confirm_dead(self, broker_id: int, endpoints: Sequence[Endpoint]) -> bool:
+        self.asked.append((broker_id, len(endpoints)))
+        return self.dead
+
+
+@pytest.mark.parametrize("dead", [True, False])
+def test_a_closed_connection_is_confirmed_and_acted_on_at_once(run: Callable[[Scenario], None], dead: bool) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        store, probe = participant(), Verdict(dead)
+        await store.open_session()
+        await create_roots(store)
+        cache = MetadataCache()
+        channels = RecordingChannels(cache, 1)
+        controller = Controller(1, store, Neighbours(channels, cache, probe), inputs())
+        node = ControllerNode(1, store, controller, channels, cache, 0)
+        controller.on_active_controller(lambda controller_id: channels.news.set())
+        for broker_id in (2, 3):
+            peer = participant()
+            await peer.open_session()
+            await register(peer, registration(broker_id))
+        await controller.start()
+        gone = asyncio.Event()
+        await node.until(lambda: brokers_known(node) == {2, 3})
+        store.watch(broker_id_path(2), gone.set)
+        assert await store.read(broker_id_path(2)) is not None
+        for _ in range(3):
+            controller.broker_connection_lost(2)
+        controller.broker_connection_lost(9)
+        if dead:
+            await node.until(lambda: brokers_known(node) == {3})
+            assert await store.read(broker_id_path(2)) is None
+        else:
+            await asyncio.sleep(0)
+            await store.commit([Create("/settled")])
+            assert brokers_known(node) == {2, 3}
+        assert probe.asked == [(2, 3)]
+        await controller.stop()
+
+    run(scenario)
+
+
+def test_leadership_goes_back_to_a_broker_that_returned(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        settings = {"auto_leader_rebalance_enable": True, "first_housekeeping_s": 0.3}
+        nodes = await start_three(participant, **settings)
+        controller = nodes[0]
+        await create(controller, "t")
+        await nodes[1].controller.stop()
+        nodes[1].store.abandon()
+        await controller.until(lambda: controller.cache.image.topics["t"].partitions[1].leader == 3)
+        back = await start_node(2, participant())
+        await controller.until(lambda: brokers_known(controller) == {1, 2, 3})
+        await enter_isr(controller, tp(1), leader=(3, nodes[2].broker_epoch), isr=[3, 1, 2])
+        await controller.until(lambda: controller.cache.image.topics["t"].partitions[1].leader == 2)
+        await stop([controller, nodes[2], back])
+
+    run(scenario)
+
+
+async def enter_isr(node: ControllerNode, partition: TopicPartition, leader: tuple[int, int], isr: list[int]) -> None:
+    """What the partition's leader does when a replica has caught up."""
+    known = node.cache.image.topics[partition.topic].partitions[partition.partition]
+    wanted = AlterPartitionRequest.PartitionData(
+        partition_index=partition.partition,
+        leader_epoch=known.leader_epoch,
+        partition_epoch=known.partition_epoch,
+        new_isr=isr,
+    )
+    topic = AlterPartitionRequest.TopicData(topic_id=node.cache.image.topic_id(partition.topic), partitions=[wanted])
+    request = AlterPartitionRequest(broker_id=leader[0], broker_epoch=leader[1], topics=[topic])
+    response: Any = await node.controller.handle(ApiKey.ALTER_PARTITION, request)
+    assert response.topics[0].partitions[0].error_code == Error.NONE
+
+
+def taking_over(version: int) -> list[Operation]:
+    """What another controller's claim does to the store."""
+    claim = b'{"version":2,"brokerid":9,"timestamp":"0","kraftControllerEpoch":-1}'
+    return [Delete(CONTROLLER, version), Create(CONTROLLER, claim, of_session=True), Write(CONTROLLER_EPOCH, b"2")]
+
+
+class HeldStore:
+    """A store whose commits can be held back, as those of a process stopped just before them are."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self._may_go = asyncio.Event()
+        self._may_go.set()
+        self._waiting = asyncio.Event()
+        self.refused: Exception | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def hold(self) -> None:
+        self._may_go.clear()
+
+    def let_go(self) -> None:
+        self._may_go.set()
+
+    async def has_one_waiting(self) -> None:
+        await self._waiting.wait()
+
+    async def commit(self, *arguments: Any) -> Any:
+        if not self._may_go.is_set():
+            self._waiting.set()
+            await self._may_go.wait()
+        try:
+            return await self._store.commit(*arguments)
+        except Exception as error:
+            self.refused = error
+            raise
+
+
+def test_requests_of_a_stopped_controller_are_answered(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        held = HeldStore(participant())
+        node = await start_node(1, held)
+        await node.until_active()
+        await node.until(lambda: bool(node.channels.sent))
+        held.hold()
+        resources = [IncrementalAlterConfigsRequest.AlterConfigsResource(resource_type=4, resource_name="1")]
+        resources[0].configs = [IncrementalAlterConfigsRequest.AlterableConfig(name="a", value="b")]
+        request = IncrementalAlterConfigsRequest(resources=resources)
+        waiting = asyncio.ensure_future(node.controller.handle(ApiKey.INCREMENTAL_ALTER_CONFIGS, request))
+        await held.has_one_waiting()
+        assert node.controller.queue_size == 1
+        await node.controller.stop()
+        answer: Any = await waiting
+        assert answer.responses[0].error_code == Error.NOT_CONTROLLER
+
+    run(scenario)

@@ -56,11 +56,12 @@ class FollowedPartition:
         if error is not None:
             raise error
         self.backoff_ms = FIRST_BACKOFF_MS
+        before = (self.fetch_offset, self.last_fetched_epoch, log.log_start_offset)
         self.partition.follow_leader(data.high_watermark, data.log_start_offset)
-        before = (self.fetch_offset, self.last_fetched_epoch)
         self.fetch_offset = log.log_end_offset
         self.last_fetched_epoch = log.last_leader_epoch
-        return before != (self.fetch_offset, self.last_fetched_epoch)
+        # The log start is news too: a DeleteRecords on the leader waits to hear of it.
+        return before != (self.fetch_offset, self.last_fetched_epoch, log.log_start_offset)
 
     def diverge(self, epoch: int, end_offset: int) -> int:
         """Cut the log where it leaves the leader's; gives the offset."""

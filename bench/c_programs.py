@@ -1,0 +1,133 @@
+"""The C side: compiled here, started and asked here. See the heads of the files in bench/c."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from bench.frames import Frame
+
+_SOURCES = Path(__file__).parent / "c"
+_BUILT = Path("build/bench")
+SEGMENT_BYTES = 268_435_456
+_OVER_S = 60.0
+
+
+def build() -> None:
+    """Compile what is older than its source."""
+    if shutil.which("gcc") is None:
+        raise SystemExit("the C reference needs gcc")
+    _BUILT.mkdir(parents=True, exist_ok=True)
+    newest_head = (_SOURCES / "wire.h").stat().st_mtime
+    for source in sorted(_SOURCES.glob("*.c")):
+        program = _BUILT / source.stem
+        if program.exists() and program.stat().st_mtime > max(source.stat().st_mtime, newest_head):
+            continue
+        subprocess.run(["gcc", "-O2", "-Wall", "-msse4.2", "-o", str(program), str(source)], check=True)
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    """What the load generator saw."""
+
+    answers: int
+    seconds: float
+    request_bytes: int
+    response_bytes: int
+    errors: int
+    first_error: int
+    client_cpu_seconds: float
+    p50_ms: float
+    p99_ms: float
+
+
+class Load:
+    """A frame and how it is sent. Every run takes producer ids of its own."""
+
+    _next_producer = 1_000_000
+
+    def __init__(self, name: str, frame: Frame, connections: int) -> None:
+        self.name = name
+        self.frame = frame
+        self.connections = connections
+        self._file = _BUILT / f"{name}.frame"
+        self._file.write_bytes(frame.data)
+
+    def start(self, port: int, seconds: float) -> subprocess.Popen[str]:
+        """Begin to send; `finish` gives the result."""
+        first, Load._next_producer = Load._next_producer, Load._next_producer + self.connections
+        frame = self.frame
+        numbers = (frame.batch_at, frame.records, first, frame.error_at)
+        return subprocess.Popen(
+            [str(_BUILT / "load"), str(port), str(self.connections), str(seconds), str(self._file), *map(str, numbers)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def finish(self, process: subprocess.Popen[str]) -> LoadResult:
+        """Wait for its end. RuntimeError when an answer was an error."""
+        out, _ = process.communicate(timeout=_OVER_S)
+        if process.returncode:
+            raise RuntimeError(f"load {self.name} ended with {process.returncode}")
+        result = LoadResult(**json.loads(out))
+        if result.errors:
+            raise RuntimeError(f"load {self.name}: {result.errors} answers with an error, the first {result.first_error}")
+        if not result.answers:
+            raise RuntimeError(f"load {self.name} got no answer")
+        return result
+
+    def run(self, port: int, seconds: float) -> LoadResult:
+        return self.finish(self.start(port, seconds))
+
+
+def probe(port: int, seconds: float, rate: float, frame: Frame) -> list[float]:
+    """Round trips in microseconds, sorted, of a client that asks `rate` times a second."""
+    path = _BUILT / "probe.frame"
+    path.write_bytes(frame.data)
+    done = subprocess.run(
+        [str(_BUILT / "probe"), str(port), str(seconds), str(rate), str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=_OVER_S,
+    )
+    return [float(line) for line in done.stdout.split()]
+
+
+class Reference:
+    """A reference broker process. `answer` is what it sends for ApiVersions, or the head of a fetch answer."""
+
+    def __init__(self, folder: Path, mode: str, answer: bytes, fetch_bytes: int = 0) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        answer_file = folder / "answer"
+        answer_file.write_bytes(answer)
+        self._process = subprocess.Popen(
+            [
+                str(_BUILT / "reference_broker"),
+                "0",
+                mode,
+                str(folder),
+                str(SEGMENT_BYTES),
+                str(answer_file),
+                str(fetch_bytes),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self.port = int(self._process.stdout.readline())
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def __enter__(self) -> Reference:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._process.kill()
+        self._process.wait()

@@ -1,0 +1,104 @@
+"""The request frames of the loads, made once by our own codec and sent by C again and again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.headers import encode_request_header, encode_response_header
+from signalbox.protocol.messages.api_versions import ApiVersionsRequest
+from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+from signalbox.protocol.messages.produce import ProduceRequest
+from signalbox.protocol.records.record_batch import Record, encode_batch
+
+CLIENT_ID = "bench"
+PRODUCE_VERSION, FETCH_VERSION, API_VERSIONS_VERSION = 9, 12, 3
+MAX_WAIT_MS = 500
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A whole request with its size. `batch_at` 0: nothing in it changes; `error_at` counts from the answer's
+    correlation id on, 0: its error is not looked at."""
+
+    data: bytes
+    batch_at: int = 0
+    records: int = 0
+    error_at: int = 0
+
+
+def _framed(api_key: int, version: int, body: bytes) -> bytes:
+    payload = encode_request_header(api_key, version, 1, CLIENT_ID) + body
+    return len(payload).to_bytes(4) + payload
+
+
+def api_versions() -> Frame:
+    body = ApiVersionsRequest(client_software_name="bench", client_software_version="1")
+    return Frame(_framed(ApiKey.API_VERSIONS, API_VERSIONS_VERSION, body.encode(API_VERSIONS_VERSION)), error_at=4)
+
+
+def batch_of(size_bytes: int, records: int) -> bytes:
+    """A batch of exactly `size_bytes`, stamped now (old ones would fall to retention), from an idempotent producer."""
+    now_ms = int(time.time() * 1000)
+
+    def made(last: int, each: int) -> bytes:
+        sizes = [each] * (records - 1) + [last]
+        return encode_batch(
+            [Record(0, now_ms, None, bytes(size), []) for size in sizes],
+            producer_id=1,
+            producer_epoch=0,
+            base_sequence=0,
+            timestamp_ms=now_ms,
+        )
+
+    each = max(0, (size_bytes - 61) // records - 12)
+    last = each
+    for _ in range(8):
+        batch = made(last, each)
+        if len(batch) == size_bytes:
+            return batch
+        last = max(0, last + size_bytes - len(batch))
+    raise ValueError(f"no batch of {records} records has {size_bytes} bytes")
+
+
+def produce(topic: str, batch: bytes, records: int, acks: int) -> Frame:
+    """One batch for partition 0 of `topic`."""
+    data = ProduceRequest.PartitionProduceData(index=0, records=batch)
+    body = ProduceRequest(
+        acks=acks,
+        timeout_ms=30_000,
+        topic_data=[ProduceRequest.TopicProduceData(name=topic, partition_data=[data])],
+    ).encode(PRODUCE_VERSION)
+    frame = _framed(ApiKey.PRODUCE, PRODUCE_VERSION, body)
+    # answer: correlation id, tags, one topic, its name, one partition, its index, then the error
+    error_at = 4 + 1 + 1 + 1 + len(topic) + 1 + 4
+    return Frame(frame, frame.index(batch), records, error_at)
+
+
+def fetch(topic: str, max_bytes: int) -> Frame:
+    """The first `max_bytes` of partition 0, without a session."""
+    partition = FetchRequest.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=max_bytes)
+    body = FetchRequest(
+        max_wait_ms=MAX_WAIT_MS,
+        min_bytes=1,
+        max_bytes=52_428_800,
+        topics=[FetchRequest.FetchTopic(topic=topic, partitions=[partition])],
+    ).encode(FETCH_VERSION)
+    # answer: correlation id, tags, throttle, error of the whole
+    return Frame(_framed(ApiKey.FETCH, FETCH_VERSION, body), error_at=4 + 1 + 4)
+
+
+def fetch_answer_head(topic: str, size_bytes: int) -> bytes:
+    """What comes before the records in the answer, its size included: for the reference."""
+    data = FetchResponse.PartitionData(
+        partition_index=0,
+        high_watermark=8,
+        last_stable_offset=8,
+        log_start_offset=0,
+        aborted_transactions=None,
+        records=bytes(size_bytes),
+    )
+    answered = FetchResponse.FetchableTopicResponse(topic=topic, partitions=[data])
+    body = FetchResponse(responses=[answered]).encode_chunks(FETCH_VERSION)[0]
+    return bytes(4) + encode_response_header(ApiKey.FETCH, FETCH_VERSION, 1) + bytes(body)

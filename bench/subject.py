@@ -1,0 +1,102 @@
+"""Our side: one broker process with everything switched on, and the topics that the loads need."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+from types import TracebackType
+
+from bench.c_programs import SEGMENT_BYTES
+from bench.frames import Frame, api_versions, batch_of, produce
+from signalbox.client.admin import AdminClient
+from signalbox.testing.process_cluster import ProcessCluster
+
+PRODUCE_TOPIC = "p"
+_BATCHES_TO_FETCH = 8
+
+
+class Subject:
+    """A cluster of one. Its produce topic keeps two segments of the reference's size, as the reference does."""
+
+    def __init__(self, folder: Path) -> None:
+        self._cluster = ProcessCluster(
+            folder, 1, overrides={"log.retention.check.interval.ms": "200"}
+        )
+        self._broker = self._cluster.brokers[1]
+
+    def __enter__(self) -> Subject:
+        self._cluster.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._cluster.stop()
+
+    @property
+    def pid(self) -> int:
+        assert self._broker.process is not None
+        return self._broker.process.pid
+
+    @property
+    def port(self) -> int:
+        return self._port("CLIENT")
+
+    @property
+    def control_port(self) -> int:
+        return self._port("CONTROL")
+
+    @property
+    def metrics_url(self) -> str:
+        return str(self._broker.ready["metrics"])
+
+    def create_topics(self, fetch_sizes: list[int]) -> None:
+        """The topic that is produced to, and one a fetch size with a few batches of exactly that size."""
+        asyncio.run(self._create([PRODUCE_TOPIC, *map(fetch_topic, fetch_sizes)]))
+        for size in fetch_sizes:
+            for _ in range(_BATCHES_TO_FETCH):
+                answer = self.ask(produce(fetch_topic(size), _plain(batch_of(size, 1)), 1, -1))
+                if answer[answer_error_at(fetch_topic(size)) :][:2] != b"\0\0":
+                    raise RuntimeError(f"the batch of {size} bytes was refused: {answer!r}")
+
+    def ask(self, frame: Frame) -> bytes:
+        """The payload of one answer."""
+        with socket.create_connection(("127.0.0.1", self.port)) as sock, sock.makefile("rb") as stream:
+            sock.sendall(frame.data)
+            return stream.read(int.from_bytes(stream.read(4)))
+
+    def api_versions_answer(self) -> bytes:
+        """Ours with its size, for the reference to give."""
+        payload = self.ask(api_versions())
+        return len(payload).to_bytes(4) + payload
+
+    def _port(self, listener: str) -> int:
+        return int(self._broker.address(listener).rpartition(":")[2])
+
+    async def _create(self, names: list[str]) -> None:
+        configs = {
+            "segment.bytes": str(SEGMENT_BYTES),
+            "retention.bytes": str(SEGMENT_BYTES),
+            "file.delete.delay.ms": "0",
+        }
+        async with AdminClient.of(f"127.0.0.1:{self.port}") as admin:
+            for name in names:
+                await admin.create_topic(name, 1, 1, configs if name == PRODUCE_TOPIC else {})
+
+
+def fetch_topic(size_bytes: int) -> str:
+    return f"f{size_bytes}"
+
+
+def answer_error_at(topic: str) -> int:
+    """Where the partition's error stands in an answer to produce."""
+    return 4 + 1 + 1 + 1 + len(topic) + 1 + 4
+
+
+def _plain(batch: bytes) -> bytes:
+    """The batch without its producer: several of one producer would repeat each other."""
+    from crc32c import crc32c
+
+    made = bytearray(batch)
+    made[43:57] = (-1).to_bytes(8, signed=True) + (-1).to_bytes(2, signed=True) + (-1).to_bytes(4, signed=True)
+    made[17:21] = crc32c(memoryview(made)[21:]).to_bytes(4)
+    return bytes(made)

@@ -37,12 +37,6 @@ from tests.controller.cluster import (
     registration,
     start_node,
 )
-    ControllerNode,
-    RecordingChannels,
-    good_answer,
-    inputs,
-    start_node,
-)
 from tests.controller.contexts import told, tp
 
 Scenario = Callable[[Callable[[], Any]], Awaitable[None]]

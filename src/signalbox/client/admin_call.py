@@ -99,6 +99,10 @@ class AdminCall:
             await self.client.pause(tries if left else 0, deadline)
         return outcomes
 
+    def _wire_timeout_ms(self, left_ms: float) -> int:
+        """What a request that waits on the broker's side says: short enough that its answer is not missed."""
+        return max(1, int(min(left_ms, self.client.settings.request_timeout_ms * 0.9)))
+
     @staticmethod
     def _again(outcome: Outcome | None) -> bool:
         return outcome is not None and outcome.error in RETRIED

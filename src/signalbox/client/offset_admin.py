@@ -49,7 +49,7 @@ class OffsetAdmin(AdminCall):
             row = made.DeleteRecordsPartition(partition_index=partition.partition, offset=offset)
             request = made(
                 topics=[made.DeleteRecordsTopic(name=partition.topic, partitions=[row])],
-                timeout_ms=int(left_ms(deadline)),
+                timeout_ms=self._wire_timeout_ms(left_ms(deadline)),
             )
             answer = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
             found[partition] = int(answer.low_watermark)

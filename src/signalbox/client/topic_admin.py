@@ -43,7 +43,9 @@ class TopicAdmin(AdminCall):
 
         async def attempt(left: list[NewTopic], left_ms: float) -> list[Outcome]:
             request = CreateTopicsRequest(
-                topics=[_creatable(topic) for topic in left], timeout_ms=int(left_ms), validate_only=validate_only
+                topics=[_creatable(topic) for topic in left],
+                timeout_ms=self._wire_timeout_ms(left_ms),
+                validate_only=validate_only,
             )
             answer = await self.client.request_any(request, timeout_ms=left_ms)
             return [
@@ -79,7 +81,9 @@ class TopicAdmin(AdminCall):
             def build(connection: ClientConnection) -> Any:
                 by_name = connection.version_for(DeleteTopicsRequest()) < 6
                 states = [] if by_name else [DeleteTopicsRequest.DeleteTopicState(name=name) for name in left]
-                return DeleteTopicsRequest(topics=states, topic_names=left if by_name else [], timeout_ms=int(left_ms))
+                return DeleteTopicsRequest(
+                    topics=states, topic_names=left if by_name else [], timeout_ms=self._wire_timeout_ms(left_ms)
+                )
 
             answer = await self.client.request_any(build, timeout_ms=left_ms)
             return [outcome_of(row.name or "", row.error_code, row.error_message) for row in answer.responses]
@@ -96,7 +100,9 @@ class TopicAdmin(AdminCall):
                 CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=counts[name], assignments=None)
                 for name in left
             ]
-            request = CreatePartitionsRequest(topics=rows, timeout_ms=int(left_ms), validate_only=validate_only)
+            request = CreatePartitionsRequest(
+                topics=rows, timeout_ms=self._wire_timeout_ms(left_ms), validate_only=validate_only
+            )
             answer = await self.client.request_any(request, timeout_ms=left_ms)
             return [outcome_of(row.name, row.error_code, row.error_message) for row in answer.results]
 

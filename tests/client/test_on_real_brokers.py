@@ -1,0 +1,153 @@
+"""The client room against this house's own brokers: three in one process, CLIENT addresses behind a switchboard."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from signalbox.client.admin import AdminClient
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.config_admin import ConfigResource, ResourceType
+from signalbox.client.consumer import ConsumedRecord, Consumer
+from signalbox.client.node import Address, parse_bootstrap_servers
+from signalbox.client.offset_admin import EARLIEST
+from signalbox.client.producer import Producer
+from signalbox.client.producer_batch import RecordMetadata
+from signalbox.client.route_evidence import Grade, Verdict
+from signalbox.client.routes import probe_cluster
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.testing.cluster import Cluster
+from signalbox.testing.switchboard_thread import SwitchboardThread
+
+
+class CrossedCluster(Cluster):
+    """Brokers that advertise the switchboard's lines on CLIENT."""
+
+    def __init__(self, board: SwitchboardThread) -> None:
+        super().__init__(brokers=3)
+        self.board = board
+        self._lines = {node_id: board.add_line(str(node_id)) for node_id in (1, 2, 3)}
+
+    def start(self) -> None:
+        super().start()
+        for node_id, node in self.nodes.items():
+            (bound,) = parse_bootstrap_servers(node.describe()["bound"]["CLIENT"])
+            self.board.set_home(str(node_id), bound)
+
+    def _properties(self, node_id: int, folder: Path) -> dict[str, str]:
+        host, port = self._lines[node_id]
+        advertised = f"CLIENT://{host}:{port},REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:0"
+        return {**super()._properties(node_id, folder), "advertised.listeners": advertised}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[CrossedCluster]:
+    with SwitchboardThread() as board:
+        crossed = CrossedCluster(board)
+        with crossed:
+            yield crossed
+
+
+def with_client(cluster: CrossedCluster, test: Callable[[ClusterClient], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with ClusterClient(ClientSettings.of(cluster.bootstrap_servers)) as client:
+            await test(client)
+
+    asyncio.run(run())
+
+
+async def read_all(client: ClusterClient, topic: str, partitions: int, count: int) -> list[ConsumedRecord]:
+    consumer = Consumer(client)
+    await consumer.assign({TopicPartition(topic, index): EARLIEST for index in range(partitions)})
+    found: list[ConsumedRecord] = []
+    async with asyncio.timeout(20):
+        while len(found) < count:
+            found += await consumer.poll()
+    found += await consumer.poll(timeout_ms=200)
+    await consumer.close()
+    return found
+
+
+def test_topics_configs_and_offsets_are_administered_through_any_broker(cluster: CrossedCluster) -> None:
+    async def test(client: ClusterClient) -> None:
+        admin = AdminClient(client)
+        created = await admin.create_topic("plain", 2, 3, {"retention.ms": "123456"})
+        assert created.error == Error.NONE
+        with pytest.raises(KafkaError, match="already exists"):
+            await admin.create_topic("plain", 2, 3)
+        assert "plain" in await admin.list_topics()
+        assert (await admin.create_partitions({"plain": 3}))["plain"].error == Error.NONE
+        configs = await admin.describe_configs(ConfigResource(ResourceType.TOPIC, "plain"), ["retention.ms"])
+        assert configs["retention.ms"].value == "123456"
+        async with Producer(client) as producer:
+            for number in range(20):
+                await producer.send("plain", b"%d" % number, partition=0)
+        partition = TopicPartition("plain", 0)
+        assert await admin.list_offsets([partition]) == {partition: 20}
+        assert await admin.delete_records({partition: 5}, timeout_ms=5_000) == {partition: 5}
+        assert await admin.list_offsets([partition], EARLIEST) == {partition: 5}
+        await admin.alter_committed_offsets("somebody", {partition: 7})
+        assert (await admin.committed_offsets("somebody"))[partition].offset == 7
+        assert [row.group_id for row in await admin.list_groups()] == ["somebody"]
+        assert (await admin.delete_groups(["somebody"]))["somebody"].error == Error.NONE
+        assert (await admin.delete_topics(["plain"]))["plain"].error == Error.NONE
+
+    with_client(cluster, test)
+
+
+def test_every_route_is_verified_and_a_swap_is_named(cluster: CrossedCluster) -> None:
+    async def test(client: ClusterClient) -> None:
+        seed = Address(*parse_bootstrap_servers(cluster.bootstrap_servers)[0])
+        found = await probe_cluster(seed, client.settings.connections())
+        assert [(row.verdict, row.grade) for row in found] == [(Verdict.ROUTE_OK, Grade.VERIFIED)] * 3
+        cluster.board.swap("2", "3")
+        found = await probe_cluster(seed, client.settings.connections())
+        cluster.board.restore()
+        assert {row.expected.node_id: row.answering_node for row in found if row.expected} == {1: 1, 2: 3, 3: 2}
+
+    with_client(cluster, test)
+
+
+def test_two_swapped_brokers_lose_nothing_repeat_nothing_and_leave_the_third_alone(
+    cluster: CrossedCluster,
+) -> None:
+    async def test(client: ClusterClient) -> None:
+        await AdminClient(client).create_topic("crossed", 6, 3)
+        topic = await client.topic("crossed")
+        worst = dict.fromkeys(topic.partitions, 0.0)
+        last: dict[int, float] = {}
+        loop = asyncio.get_running_loop()
+
+        def acknowledged(done: asyncio.Future[RecordMetadata]) -> None:
+            index, now = done.result().topic_partition.partition, loop.time()
+            worst[index] = max(worst[index], now - last.get(index, now))
+            last[index] = now
+
+        sent, swap_at, heal_at, end_at = 0, 0.5, 2.0, 3.0
+        started = loop.time()
+        async with Producer(client) as producer:
+            steps = [(swap_at, lambda: cluster.board.swap("2", "3")), (heal_at, cluster.board.restore)]
+            while loop.time() - started < end_at:
+                index = sent % 6
+                record = await producer.send("crossed", b"%d" % sent, partition=index)
+                record.add_done_callback(acknowledged)
+                sent += 1
+                if steps and loop.time() - started >= steps[0][0]:
+                    steps.pop(0)[1]()
+                await asyncio.sleep(0.004)
+        found = await read_all(client, "crossed", 6, sent)
+        for index in range(6):
+            numbers = [int(row.value or b"") for row in found if row.partition == index]
+            assert numbers == list(range(index, sent, 6))
+        assert 1 <= client.rebootstraps <= 2
+        untouched = [i for i, row in topic.partitions.items() if row.leader_id == 1]
+        assert max(worst[index] for index in untouched) < 1.0
+        healed = max(worst.values()) - (heal_at - swap_at)
+        assert healed < 1.0, f"back {healed:.2f} s after the wires were right again"
+
+    with_client(cluster, test)

@@ -47,7 +47,7 @@ def test_followers_that_lag_for_too_long_are_left_out(tmp_path: Path) -> None:
     assert propose_shrink(partition, cluster.clock.now_ms() + LAG, LAG) is None
     proposal = propose_shrink(partition, cluster.clock.now_ms() + LAG + 1, LAG)
     assert proposal is not None
-    assert (proposal.isr, partition.isr, partition.maximal_isr) == ((1, 2), (1, 2, 3), {1, 2, 3})
+    assert (proposal.isr, partition.isr, partition.maximal_isr) == ((1, 2), (1, 2, 3), frozenset({1, 2, 3}))
     assert propose_shrink(partition, cluster.clock.now_ms() + LAG + 1, LAG) is None, "one change at a time"
 
 

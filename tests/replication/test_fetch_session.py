@@ -1,0 +1,189 @@
+"""Incremental sessions: epochs, what is told, who is displaced when the cache is full."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from signalbox.common.clock import ManualClock
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+from signalbox.replication.fetch_session import EVICT_AFTER_MS, FetchKey, SessionCache, SessionPartition
+from tests.replication.memory_cluster import TOPIC, TOPIC_ID
+
+PartitionData = FetchResponse.PartitionData
+
+
+def partition(index: int = 0, topic_id: bytes = TOPIC_ID, offset: int = 0) -> SessionPartition:
+    key = FetchKey("" if topic_id != bytes(16) else TOPIC, topic_id, index)
+    return SessionPartition(key, FetchRequest.FetchPartition(partition=index, fetch_offset=offset))
+
+
+def request(
+    session_id: int,
+    epoch: int,
+    add: list[tuple[int, int]] = [],
+    forget: list[int] = [],
+    by_name: bool = False,
+) -> FetchRequest:
+    """An incremental request: `add` is (partition, offset)."""
+    name, topic_id = (TOPIC, bytes(16)) if by_name else ("", TOPIC_ID)
+    asked = [FetchRequest.FetchPartition(partition=index, fetch_offset=offset) for index, offset in add]
+    made = FetchRequest(session_id=session_id, session_epoch=epoch)
+    if asked:
+        made.topics = [FetchRequest.FetchTopic(topic=name, topic_id=topic_id, partitions=asked)]
+    if forget:
+        made.forgotten_topics_data = [FetchRequest.ForgottenTopic(topic=name, topic_id=topic_id, partitions=forget)]
+    return made
+
+
+class Bench:
+    def __init__(self, slots: int = 2) -> None:
+        self.clock = ManualClock()
+        self.cache = SessionCache(slots, self.clock, random.Random(1))
+
+    def create(self, size: int = 1, from_replica: bool = False) -> int:
+        return self.cache.create([partition(index) for index in range(size)], from_replica)
+
+    def resume(self, session_id: int, epoch: int) -> Error:
+        try:
+            self.cache.resume(request(session_id, epoch))
+        except KafkaError as error:
+            return error.error
+        return Error.NONE
+
+
+def test_a_session_adds_changes_and_forgets() -> None:
+    bench = Bench()
+    session_id = bench.create(size=3)
+    session = bench.cache.resume(request(session_id, 1, add=[(1, 50), (7, 0)], forget=[0]))
+    assert [(key.partition, asked.fetch_offset) for key, asked in session.partitions.items()] == [
+        (1, 50),
+        (2, 0),
+        (7, 0),
+    ]
+    assert session.epoch == 2
+
+
+def test_epochs_count_up_and_wrap() -> None:
+    bench = Bench()
+    session_id = bench.create()
+    assert [bench.resume(session_id, epoch) for epoch in (1, 2, 2)] == [
+        Error.NONE, Error.NONE, Error.INVALID_FETCH_SESSION_EPOCH,
+    ]  # fmt: skip
+    session = bench.cache.resume(request(session_id, 3))
+    session.epoch = 2**31 - 1
+    assert bench.resume(session_id, 2**31 - 1) is Error.NONE
+    assert session.epoch == 1
+    assert bench.resume(session_id + 1, 1) is Error.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_names_and_ids_do_not_mix() -> None:
+    bench = Bench()
+    session_id = bench.create()
+    with pytest.raises(KafkaError) as raised:
+        bench.cache.resume(request(session_id, 1, add=[(0, 0)], by_name=True))
+    assert raised.value.error is Error.FETCH_SESSION_TOPIC_ID_ERROR
+
+
+def test_a_session_without_partitions_is_closed() -> None:
+    bench = Bench()
+    session_id = bench.create()
+    assert not bench.cache.resume(request(session_id, 1, forget=[0])).partitions
+    assert len(bench.cache) == 0
+
+
+def test_nothing_to_fetch_makes_no_session() -> None:
+    assert Bench().create(size=0) == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "again"),
+    [
+        (PartitionData(high_watermark=5, log_start_offset=0, records=b""), False),
+        (PartitionData(high_watermark=6, log_start_offset=0, records=b""), True),
+        (PartitionData(high_watermark=5, log_start_offset=1, records=b""), True),
+        (PartitionData(high_watermark=5, log_start_offset=0, records=b"xx"), True),
+        (PartitionData(error_code=6, high_watermark=-1), True),
+        (
+            PartitionData(
+                high_watermark=5, log_start_offset=0, records=b"",
+                diverging_epoch=FetchResponse.EpochEndOffset(epoch=0, end_offset=3),
+            ),
+            True,
+        ),
+    ],
+)  # fmt: skip
+def test_only_news_are_told(data: FetchResponse.PartitionData, again: bool) -> None:
+    told = partition()
+    assert told.must_answer(PartitionData(high_watermark=5, log_start_offset=0, records=b""))
+    assert told.must_answer(data) is again
+
+
+def test_after_an_error_the_next_answer_is_told() -> None:
+    told, fine = partition(), PartitionData(high_watermark=5, log_start_offset=0, records=b"")
+    assert [told.must_answer(data) for data in (fine, fine, PartitionData(error_code=6), fine, fine)] == [
+        True, False, True, True, False,
+    ]  # fmt: skip
+
+
+def test_a_partition_that_gave_records_goes_last() -> None:
+    bench = Bench()
+    session = bench.cache.resume(request(bench.create(size=3), 1))
+    first = next(iter(session.partitions.values()))
+    session.answered(first)
+    assert [key.partition for key in session.partitions] == [1, 2, 0]
+    session.answered(partition(9))
+    assert len(session.partitions) == 3
+
+
+# (sessions in the cache as (size, from replica), ms until the newcomer comes, newcomer) -> is there room?
+FULL = {
+    "nobody is old enough": ([(1, False), (1, False)], EVICT_AFTER_MS, (9, True), False),
+    "somebody is idle": ([(1, False), (1, False)], EVICT_AFTER_MS + 1, (1, False), True),
+}
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_a_full_cache(name: str) -> None:
+    there, pause_ms, newcomer, room = FULL[name]
+    bench = Bench()
+    for size, from_replica in there:
+        bench.create(size, from_replica)
+    bench.clock.advance(pause_ms)
+    assert (bench.create(*newcomer) != 0) is room
+    assert len(bench.cache) == 2
+
+
+@pytest.mark.parametrize(
+    ("newcomer", "room"), [((1, True), True), ((3, False), True), ((2, False), False), ((1, False), False)]
+)
+def test_busy_sessions_give_way_to_greater_ones(newcomer: tuple[int, bool], room: bool) -> None:
+    bench = Bench()
+    ids = [bench.create(2, False), bench.create(5, True)]
+    bench.clock.advance(EVICT_AFTER_MS)
+    assert [bench.resume(session_id, 1) for session_id in ids] == [Error.NONE] * 2
+    bench.clock.advance(1)
+    assert (bench.create(*newcomer) != 0) is room
+    assert bench.cache.evictions == int(room)
+    assert (bench.resume(ids[0], 2) is Error.NONE) is not room
+    assert bench.resume(ids[1], 2) is Error.NONE
+
+
+def test_the_search_for_a_lesser_one_is_not_repeated_at_once() -> None:
+    bench = Bench(slots=1)
+    session_id = bench.create(2)
+    assert [bench.create(3), bench.create(3)] == [0, 0]
+    bench.clock.advance(EVICT_AFTER_MS)
+    assert bench.resume(session_id, 1) is Error.NONE
+    bench.clock.advance(1)
+    assert bench.create(1) == 0
+    assert bench.create(3) == 0
+    bench.clock.advance(1_000)
+    assert bench.create(3) != 0
+
+
+def test_no_slots_no_sessions() -> None:
+    assert Bench(slots=0).create() == 0
+    assert Bench().cache.partition_count == 0

@@ -1,0 +1,93 @@
+"""What happens around a change of role: listeners, fetchers, logs that cannot be opened, directories that fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error
+from signalbox.storage.faulty_file_system import FaultyFileSystem
+from tests.replication.memory_cluster import TOPIC, MemoryCluster
+
+TP = TopicPartition(TOPIC, 0)
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, TopicPartition, int | None]] = []
+
+    def on_elected(self, topic_partition: TopicPartition, leader_epoch: int) -> None:
+        self.heard.append(("elected", topic_partition, leader_epoch))
+
+    def on_resigned(self, topic_partition: TopicPartition, leader_epoch: int | None) -> None:
+        self.heard.append(("resigned", topic_partition, leader_epoch))
+
+
+def test_listeners_hear_of_elections_resignations_and_deletions(tmp_path: Path) -> None:
+    cluster, listener = MemoryCluster(tmp_path, [1, 2]), Listener()
+    cluster.brokers[1].manager._neighbours.listeners.append(listener)
+    cluster.create([1, 2])
+    cluster.tell()
+    cluster.elect(2)
+    cluster.elect(1)
+    cluster.stop_replica(1, delete=True)
+    assert listener.heard == [("elected", TP, 0), ("resigned", TP, 1), ("elected", TP, 2), ("resigned", TP, None)]
+
+
+def test_a_follower_fetches_from_its_present_leader_only(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path)
+    cluster.create([1, 2, 3])
+    cluster.run()
+    fetchers = cluster.brokers[3].manager.fetchers
+    assert [fetcher.leader_id for fetcher in fetchers._fetchers.values()] == [1]
+    cluster.elect(2)
+    cluster.run()
+    assert [fetcher.leader_id for fetcher in fetchers._fetchers.values()] == [2]
+    cluster.elect(3)
+    assert len(fetchers) == 0
+
+
+def test_a_log_that_cannot_be_made(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [])
+    disk = FaultyFileSystem()
+    broker = cluster.start(1, disk)
+    disk.fail("make_directory")
+    cluster.create([1])
+    response = cluster.tell_one(1)
+    assert [e.error_code for topic in response.topics for e in topic.partition_errors] == [Error.KAFKA_STORAGE_ERROR]
+    assert broker.partition().is_offline
+    assert cluster.stop_replica(1, delete=True).partition_errors[0].error_code == Error.KAFKA_STORAGE_ERROR
+
+
+def test_a_directory_that_fails_takes_its_partitions_along(tmp_path: Path) -> None:
+    cluster, listener = MemoryCluster(tmp_path, [2]), Listener()
+    disk = FaultyFileSystem()
+    broker = cluster.start(1, disk)
+    broker.manager._neighbours.listeners.append(listener)
+    cluster.create([1, 2], partitions=2)
+    cluster.run()
+    waiting = cluster.produce(1, b"x", index=1)
+    broker.turns.end()
+    disk.fail("pwrite")
+    failed = cluster.produce(1, b"x", acks=1)
+    broker.turns.end()
+    assert failed.value[0].error == Error.KAFKA_STORAGE_ERROR
+    broker.manager.logs_failed()
+    assert not broker.partition(1).is_offline, "it may be in the midst of something: the turn has to end"
+    broker.turns.end()
+    assert [broker.partition(index).is_offline for index in range(2)] == [True, True]
+    assert waiting.value[0].error == Error.KAFKA_STORAGE_ERROR
+    assert [word for word, _, _ in listener.heard] == ["elected", "elected", "resigned", "resigned"]
+
+
+def test_a_follower_whose_disk_fails_stops_fetching(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1])
+    disk = FaultyFileSystem()
+    broker = cluster.start(2, disk)
+    cluster.create([1, 2])
+    cluster.run()
+    disk.fail("pwrite")
+    cluster.produce(1, b"x", acks=1)
+    cluster.run()
+    assert broker.partition().is_offline
+    assert len(broker.manager.fetchers._of) == 0

@@ -111,7 +111,7 @@ class ControllerNode:
     """A node in the race, with its own door to the store."""
 
     node_id: int
-    store: MetadataStore
+    store: Any
     controller: Controller
     channels: RecordingChannels
     cache: MetadataCache

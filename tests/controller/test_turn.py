@@ -42,7 +42,8 @@ async def breathe() -> None:
 
 def test_decisions_see_each_other_and_share_one_commit() -> None:
     async def run() -> None:
-        store, seen = await opened(), []
+        store = await opened()
+        seen: list[dict[str, str]] = []
         turn = Turn(make_context(1, configs={}))
         await turn.run(deque(Pending(setting(value, seen)) for value in "abc"), store, FENCE, breathe)
         assert seen == [{}, {"k": "a"}, {"k": "b"}]
@@ -57,7 +58,8 @@ def test_decisions_see_each_other_and_share_one_commit() -> None:
 
 def test_a_failing_decision_is_left_out() -> None:
     async def run() -> None:
-        store, seen = await opened(), []
+        store = await opened()
+        seen: list[dict[str, str]] = []
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         broken = Pending(lambda context: 1 / 0, answer, lambda error: UpdateMetadataResponse(error_code=error))  # type: ignore[arg-type, return-value]
         turn = Turn(make_context(1, configs={}))
@@ -71,12 +73,26 @@ def test_a_failing_decision_is_left_out() -> None:
 
 def test_a_refused_commit_leaves_nothing() -> None:
     async def run() -> None:
-        store, seen = await opened(), []
+        store = await opened()
+        seen: list[dict[str, str]] = []
         turn = Turn(make_context(1, configs={}))
         with pytest.raises(FencedOut):
             await turn.run(deque([Pending(setting("a", seen))]), store, Fence("/controller_epoch", 9), breathe)
         assert await store.read("/config/brokers/1") is None
         assert len(turn.taken) == 1, "whoever runs the turn answers for it"
+
+    asyncio.run(run())
+
+
+def test_an_answer_that_changes_nothing_is_fenced_too() -> None:
+    async def run() -> None:
+        store = await opened()
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        asked = Pending(lambda context: Decision(), answer)
+        with pytest.raises(FencedOut):
+            await Turn(make_context(1)).run(deque([asked]), store, Fence("/controller_epoch", 9), breathe)
+        event = Pending(lambda context: Decision())
+        await Turn(make_context(1)).run(deque([event]), store, Fence("/controller_epoch", 9), breathe)
 
     asyncio.run(run())
 
@@ -94,7 +110,7 @@ def test_a_turn_has_an_end() -> None:
 def test_failing_an_answer_happens_once() -> None:
     async def run() -> None:
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        pending = Pending(lambda context: Decision(), answer, lambda error: UpdateMetadataResponse(error_code=error))  # type: ignore[arg-type]
+        pending = Pending(lambda context: Decision(), answer, lambda error: UpdateMetadataResponse(error_code=error))
         pending.fail(Error.NOT_CONTROLLER)
         pending.fail(Error.UNKNOWN_SERVER_ERROR)
         assert answer.result() == UpdateMetadataResponse(error_code=Error.NOT_CONTROLLER)

@@ -76,5 +76,7 @@ class Turn:
             self.batch.add(after, decision.effects)
             self.decided.append((pending, decision))
             await breathe()
-        if operations:
+        # An answer that changes nothing is checked against the fence too: a controller that was stopped and woke up
+        # must not say "it is so" about what another has changed meanwhile.
+        if operations or any(pending.answer is not None for pending in self.taken):
             await store.commit(operations, fence)

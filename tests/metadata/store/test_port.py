@@ -212,6 +212,19 @@ def test_a_moved_fence_refuses_everything(show: Show) -> None:
     show(scenario)
 
 
+def test_an_empty_commit_checks_fence_and_session_and_writes_nothing(show: Show) -> None:
+    async def scenario(world: World) -> None:
+        store = world.participant()
+        await store.open_session()
+        [made] = await store.commit([Create("/epoch", b"1")])
+        assert await store.commit([], Fence("/epoch", 0)) == []
+        assert isinstance(await refused(store, fence=Fence("/epoch", 1)), FencedOut)
+        [next_made] = await store.commit([Create("/next")])
+        assert next_made.creation_id == made.creation_id + 1
+
+    show(scenario)
+
+
 def test_of_two_writers_with_one_version_one_wins(show: Show) -> None:
     async def scenario(world: World) -> None:
         stores = [world.participant() for _ in range(4)]

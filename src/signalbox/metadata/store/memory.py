@@ -165,6 +165,8 @@ class SharedEntries:
             entry = self.entries.get(fence.path)
             if entry is None or entry.version != fence.version:
                 raise FencedOut(fence.path, f"the fence has left version {fence.version}")
+        if not operations:
+            return []
         draft = self._draft(session_id)
         outcomes = [draft.apply(operation) for operation in operations]
         self._adopt(draft)

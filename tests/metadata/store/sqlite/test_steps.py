@@ -14,7 +14,8 @@ from signalbox.metadata.store.sqlite.steps import begin, refusal, step_of
 
 
 def test_rows_of_every_operation() -> None:
-    assert begin(3, Fence("/e", 2)) == ["begin", "/e", None, None, 2, 0, 0, 3, 0]
+    assert begin(3, Fence("/e", 2)) == ["begin", "/e", None, None, 2, 0, 1, 3, 0]
+    assert begin(3, only_check=True) == ["begin", None, None, None, None, 0, 0, 3, 0]
     assert step_of(Create("/a/b", b"x", of_session=True, numbered=True), 3, 9) == [
         "create", "/a/b", "/a", "x", None, 1, 1, 3, 9,
     ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from functools import partial
 
 import pytest
 
@@ -19,7 +20,7 @@ def test_jobs_run_in_order_on_one_other_thread() -> None:
             seen.append((number, threading.get_ident()))
             return number
 
-        answers = await asyncio.gather(*(worker.submit(lambda number=number: job(number)) for number in range(20)))
+        answers = await asyncio.gather(*(worker.submit(partial(job, number)) for number in range(20)))
         assert answers == list(range(20))
         assert [number for number, _ in seen] == list(range(20))
         assert {ident for _, ident in seen}.isdisjoint({threading.get_ident()})

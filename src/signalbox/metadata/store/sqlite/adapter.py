@@ -110,7 +110,8 @@ class SqliteMetadataStore:
         if self._lost:
             raise SessionLost("the session has ended")
         session_id, now_ms = self._session_id, self._clock.now_ms()
-        steps = [begin(session_id, fence), *(step_of(operation, session_id, now_ms) for operation in operations)]
+        first = begin(session_id, fence, only_check=not operations)
+        steps = [first, *(step_of(operation, session_id, now_ms) for operation in operations)]
         try:
             return await self._run(steps)
         except StepRefused as refused:

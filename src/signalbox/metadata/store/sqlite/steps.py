@@ -29,10 +29,10 @@ from signalbox.metadata.store.port import (
 Step = list[object]
 
 
-def begin(session_id: int, fence: Fence | None = None) -> Step:
-    """First step of every commit. `session_id` 0: the writer needs no session."""
+def begin(session_id: int, fence: Fence | None = None, only_check: bool = False) -> Step:
+    """First step of every commit. `session_id` 0: the writer needs no session. `only_check`: no step follows."""
     path, version = (fence.path, fence.version) if fence else (None, None)
-    return ["begin", path, None, None, version, 0, 0, session_id, 0]
+    return ["begin", path, None, None, version, 0, int(not only_check), session_id, 0]
 
 
 def join(file_name: str) -> Step:

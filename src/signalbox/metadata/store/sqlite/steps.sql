@@ -14,6 +14,7 @@ SELECT 0 AS number, '' AS kind, '' AS path, '' AS parent, NULL AS data, NULL AS 
 WHERE 0;
 
 -- First step of a commit: the writer still has its session, and nobody has moved the fence (`path`, if any).
+-- `numbered` says whether more steps follow; if not, nothing is written.
 CREATE TEMP TRIGGER step_begin INSTEAD OF INSERT ON step WHEN NEW.kind = 'begin' BEGIN
     DELETE FROM outcome;
     SELECT RAISE(ABORT, 'session_lost')
@@ -21,7 +22,7 @@ CREATE TEMP TRIGGER step_begin INSTEAD OF INSERT ON step WHEN NEW.kind = 'begin'
     SELECT RAISE(ABORT, 'fenced')
     WHERE NEW.path IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM entry WHERE path = NEW.path AND version = NEW.expected_version);
-    UPDATE ledger SET commit_id = commit_id + 1;
+    UPDATE ledger SET commit_id = commit_id + 1 WHERE NEW.numbered;
 END;
 
 CREATE TEMP TRIGGER step_create INSTEAD OF INSERT ON step WHEN NEW.kind = 'create' BEGIN

@@ -221,7 +221,7 @@ def test_a_dead_controller_is_followed_by_another_and_nothing_is_lost(run: Calla
         assert new.controller.context is not None
         assert set(new.controller.context.topics) == {f"t{number}" for number in range(5)}
         assert new.controller.context.controller_epoch == 2
-        await new.until(lambda: set(new.cache.image.topics) == set(new.controller.context.topics))  # type: ignore[union-attr]
+        await new.until(lambda: set(new.cache.image.topics) == set(new.controller.context.topics))
         assert all(
             partition.leader in (2, 3)
             for topic in new.cache.image.topics.values()

@@ -5,7 +5,8 @@ Rules every adapter obeys, and the contract suite (`tests/metadata/store/test_po
 * A path is `/a/b/c`. Its parent must exist and must not belong to a session. `/` always exists. Data is UTF-8 text
   without NUL as bytes, or None; at most `MAX_ENTRY_BYTES`.
 * A commit applies its operations in order, all or nothing. `fence` is checked first: an entry whose version must
-  still be the given one (the controller epoch). A commit without operations checks session and fence. A commit of a participant whose session was ended is refused whole.
+  still be the given one (the controller epoch). A commit of a participant whose session was ended is refused whole.
+  A commit without operations checks session and fence.
 * `version` starts at 0 and grows by one with each write. `creation_id` grows with every commit of the store, so an
   entry that was deleted and made again has a larger one (a broker's epoch is the creation id of its registration).
 * Entries of a session vanish with it. A session ends when its owner closes, dies, or is silent for the timeout.

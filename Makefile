@@ -22,6 +22,9 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --editable .
 	@touch $@
 
+demo: $(STAMP)  ## the main job on real data; KEEP=1 leaves the cluster up
+	$(BIN)/signalbox demo $(if $(KEEP),--keep)
+
 lint: $(STAMP)  ## format, lint, types, import contracts
 	$(BIN)/ruff format --check src tests bench examples
 	$(BIN)/ruff check src tests bench examples

@@ -23,8 +23,8 @@ def partition(index: int = 0, topic_id: bytes = TOPIC_ID, offset: int = 0) -> Se
 def request(
     session_id: int,
     epoch: int,
-    add: list[tuple[int, int]] = [],
-    forget: list[int] = [],
+    add: tuple[tuple[int, int], ...] = (),
+    forget: tuple[int, ...] = (),
     by_name: bool = False,
 ) -> FetchRequest:
     """An incremental request: `add` is (partition, offset)."""
@@ -34,7 +34,9 @@ def request(
     if asked:
         made.topics = [FetchRequest.FetchTopic(topic=name, topic_id=topic_id, partitions=asked)]
     if forget:
-        made.forgotten_topics_data = [FetchRequest.ForgottenTopic(topic=name, topic_id=topic_id, partitions=forget)]
+        made.forgotten_topics_data = [
+            FetchRequest.ForgottenTopic(topic=name, topic_id=topic_id, partitions=list(forget))
+        ]
     return made
 
 
@@ -57,7 +59,7 @@ class Bench:
 def test_a_session_adds_changes_and_forgets() -> None:
     bench = Bench()
     session_id = bench.create(size=3)
-    session = bench.cache.resume(request(session_id, 1, add=[(1, 50), (7, 0)], forget=[0]))
+    session = bench.cache.resume(request(session_id, 1, add=((1, 50), (7, 0)), forget=(0,)))
     assert [(key.partition, asked.fetch_offset) for key, asked in session.partitions.items()] == [
         (1, 50),
         (2, 0),
@@ -83,14 +85,14 @@ def test_names_and_ids_do_not_mix() -> None:
     bench = Bench()
     session_id = bench.create()
     with pytest.raises(KafkaError) as raised:
-        bench.cache.resume(request(session_id, 1, add=[(0, 0)], by_name=True))
+        bench.cache.resume(request(session_id, 1, add=((0, 0),), by_name=True))
     assert raised.value.error is Error.FETCH_SESSION_TOPIC_ID_ERROR
 
 
 def test_a_session_without_partitions_is_closed() -> None:
     bench = Bench()
     session_id = bench.create()
-    assert not bench.cache.resume(request(session_id, 1, forget=[0])).partitions
+    assert not bench.cache.resume(request(session_id, 1, forget=(0,))).partitions
     assert len(bench.cache) == 0
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchResponse
 from signalbox.replication.fetch_session import SessionPartition
@@ -200,7 +201,7 @@ def _is_quiet(hosted: HostedPartitions, asked: SessionPartition, params: FetchPa
         and asked.fetch_offset == visible_end(partition, log, params.isolation)
         and asked.told_high_watermark == log.high_watermark
         and asked.told_log_start_offset == log.log_start_offset
-        and partition.topic_id == asked.key.topic_id
+        and asked.key.topic_id in (partition.topic_id, ZERO_UUID)
         and asked.last_fetched_epoch in (-1, log.last_leader_epoch)
     )
     if quiet and params.from_replica:

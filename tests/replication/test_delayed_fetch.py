@@ -1,0 +1,39 @@
+"""The answer's shape: neighbours of one topic share an entry, the order stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from signalbox.protocol.messages.fetch import FetchRequest
+from tests.replication.memory_cluster import FETCH_VERSION, TOPIC_ID, MemoryCluster
+
+OTHER_ID = bytes(reversed(TOPIC_ID))
+
+
+def test_partitions_are_answered_in_the_order_of_the_request(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1])
+    cluster.create([1], partitions=3)
+    topics = [
+        FetchRequest.FetchTopic(
+            topic_id=TOPIC_ID, partitions=[FetchRequest.FetchPartition(partition=i) for i in (2, 0)]
+        ),
+        FetchRequest.FetchTopic(topic_id=OTHER_ID, partitions=[FetchRequest.FetchPartition(partition=4)]),
+        FetchRequest.FetchTopic(topic_id=TOPIC_ID, partitions=[FetchRequest.FetchPartition(partition=1)]),
+    ]
+    response = cluster.brokers[1].manager.fetch(FetchRequest(topics=topics), FETCH_VERSION).value
+    found = [(topic.topic_id, [data.partition_index for data in topic.partitions]) for topic in response.responses]
+    assert found == [(TOPIC_ID, [2, 0, 1]), (OTHER_ID, [4])]
+
+
+def test_a_wait_ends_with_what_is_there(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1])
+    cluster.create([1], partitions=2)
+    asked = [FetchRequest.FetchPartition(partition=i, partition_max_bytes=1_000) for i in (0, 1)]
+    request = FetchRequest(
+        max_wait_ms=300, min_bytes=10_000, topics=[FetchRequest.FetchTopic(topic_id=TOPIC_ID, partitions=asked)]
+    )
+    answer = cluster.brokers[1].manager.fetch(request, FETCH_VERSION)
+    cluster.produce(1, b"a", index=1)
+    cluster.advance(300)
+    sizes = [len(data.records or b"") > 0 for topic in answer.value.responses for data in topic.partitions]
+    assert sizes == [False, True]

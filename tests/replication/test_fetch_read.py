@@ -1,0 +1,119 @@
+"""One pass over the logs: the hot read against the generic one, and what is passed over in silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from signalbox.common.ids import ZERO_UUID
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.fetch import FetchRequest
+from signalbox.replication.fetch_read import (
+    FetchParams,
+    Isolation,
+    client_isolation,
+    read_all,
+    read_hot,
+    visible_end,
+)
+from signalbox.replication.fetch_session import FetchKey, SessionPartition
+from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster, bytes_of
+
+CONSUMER = FetchParams(-1, -1, Isolation.READ_UNCOMMITTED, 1 << 20, 1, True, True, False)
+IN_SESSION = FetchParams(-1, -1, Isolation.READ_UNCOMMITTED, 1 << 20, 1, True, True, True)
+
+
+def asked(offset: int, max_bytes: int = 1 << 20, leader_epoch: int = 0) -> SessionPartition:
+    return SessionPartition(
+        FetchKey(TOPIC, TOPIC_ID, 0),
+        FetchRequest.FetchPartition(
+            fetch_offset=offset, partition_max_bytes=max_bytes, current_leader_epoch=leader_epoch
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> MemoryCluster:
+    """Nine batches of growing size in a partition; offsets 0 and 1 deleted; the last two records not committed."""
+    made = MemoryCluster(tmp_path_factory.mktemp("logs"), [1])
+    made.create([1, 2])
+    for number in range(9):
+        made.produce(1, *[b"%d" % number * (40 * number + 1)] * (number % 3 + 1), acks=1)
+        made.run()
+    partition = made.brokers[1].partition()
+    partition.record_follower_fetch(2, partition.local_log().log_end_offset - 2, 0)
+    partition.local_log().delete_records_before(2)
+    return made
+
+
+@given(offset=st.integers(-2, 25), max_bytes=st.integers(0, 3_000))
+@settings(max_examples=200, deadline=None)
+def test_the_hot_read_gives_what_the_generic_one_does(cluster: MemoryCluster, offset: int, max_bytes: int) -> None:
+    broker = cluster.brokers[1]
+    hot = read_hot(broker.partition(), offset, max_bytes, Isolation.READ_UNCOMMITTED)
+    [(_, data)] = read_all(broker.manager.hosted, [asked(offset, max_bytes)], CONSUMER).entries
+    if hot is None:
+        assert data.error_code or not data.records
+    else:
+        assert (data.error_code, bytes_of(data.records)) == (0, bytes_of(hot.records))
+
+
+def test_the_hot_read_leaves_followers_to_the_generic_one(tmp_path: Path) -> None:
+    made = MemoryCluster(tmp_path, [1, 2])
+    made.create([1, 2])
+    made.produce(1, b"a")
+    made.run()
+    assert read_hot(made.brokers[2].partition(), 0, 100, Isolation.READ_UNCOMMITTED) is None
+    assert read_hot(made.brokers[1].partition(), 0, 100, Isolation.READ_COMMITTED) is not None
+
+
+def test_visible_ends(cluster: MemoryCluster) -> None:
+    partition = cluster.brokers[1].partition()
+    log = partition.local_log()
+    ends = [visible_end(partition, log, isolation) for isolation in Isolation]
+    assert ends == [log.high_watermark, partition.last_stable_offset, log.log_end_offset]
+    assert log.high_watermark == log.log_end_offset - 2
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_isolation_levels(level: int) -> None:
+    assert client_isolation(level) == level
+    with pytest.raises(KafkaError) as raised:
+        client_isolation(level + 2)
+    assert raised.value.error is Error.INVALID_REQUEST
+
+
+def test_a_session_passes_over_what_is_quiet(cluster: MemoryCluster) -> None:
+    hosted = cluster.brokers[1].manager.hosted
+    partition = cluster.brokers[1].partition()
+    quiet = asked(partition.high_watermark)
+    [(_, data)] = read_all(hosted, [quiet], IN_SESSION).entries
+    assert quiet.must_answer(data)
+    assert read_all(hosted, [quiet], IN_SESSION).entries == []
+    assert len(read_all(hosted, [quiet], CONSUMER).entries) == 1
+    told = quiet.told_high_watermark
+    for change in ("offset", "high watermark", "log start", "leader epoch", "topic id"):
+        noisy = asked(partition.high_watermark)
+        noisy.told_high_watermark, noisy.told_log_start_offset = told, 2
+        assert read_all(hosted, [noisy], IN_SESSION).entries == []
+        if change == "offset":
+            noisy.fetch_offset -= 1
+        elif change == "high watermark":
+            noisy.told_high_watermark -= 1
+        elif change == "log start":
+            noisy.told_log_start_offset -= 1
+        elif change == "leader epoch":
+            noisy.current_leader_epoch = 4
+        else:
+            noisy.key = FetchKey(TOPIC, bytes(reversed(TOPIC_ID)), 0)
+        assert len(read_all(hosted, [noisy], IN_SESSION).entries) == 1, change
+
+
+def test_by_name_in_a_session(cluster: MemoryCluster) -> None:
+    """Before version 13 the key has no id; the partition is found by its name alone."""
+    by_name = SessionPartition(FetchKey(TOPIC, ZERO_UUID, 0), FetchRequest.FetchPartition(fetch_offset=2))
+    [(_, data)] = read_all(cluster.brokers[1].manager.hosted, [by_name], IN_SESSION).entries
+    assert data.error_code == 0

@@ -1,0 +1,240 @@
+"""The follower's side: catching up, divergence, ranges, errors and pauses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
+from signalbox.replication.config_rows import ReplicationConfig
+from signalbox.replication.ports import Answered
+from tests.replication.memory_cluster import TOPIC_ID, MemoryCluster, batch_of, bytes_of
+
+
+class Leader:
+    """A leader that the test plays: it keeps requests and answers them as it is told."""
+
+    def __init__(self) -> None:
+        self.requests: list[Any] = []
+        self.answers: list[Answered] = []
+        self.closed = False
+
+    def open(self, broker_id: int) -> Leader:
+        return self
+
+    def send(self, request: Any, on_answer: Answered) -> None:
+        self.requests.append(request)
+        self.answers.append(on_answer)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def answer(self, number: int = -1, *data: FetchResponse.PartitionData, session_id: int = 7, error: int = 0) -> None:
+        topic = FetchResponse.FetchableTopicResponse(topic_id=TOPIC_ID, partitions=list(data))
+        self.answers[number](FetchResponse(error_code=error, session_id=session_id, responses=[topic]))
+
+    @property
+    def fetches(self) -> list[FetchRequest]:
+        return [request for request in self.requests if isinstance(request, FetchRequest)]
+
+    def asked(self, number: int = -1) -> list[tuple[int, int]]:
+        """(partition, offset) of a fetch."""
+        return [(p.partition, p.fetch_offset) for topic in self.fetches[number].topics for p in topic.partitions]
+
+
+def followed(
+    tmp_path: Path, partitions: int = 1, config: ReplicationConfig | None = None
+) -> tuple[MemoryCluster, Leader]:
+    """Broker 2 follows broker 1, which the test plays."""
+    cluster = MemoryCluster(tmp_path, [2], config)
+    cluster.view.alive.add(1)
+    leader = Leader()
+    cluster.brokers[2].manager.fetchers._channels = leader
+    cluster.create([1, 2], partitions=partitions)
+    return cluster, leader
+
+
+def records(*values: bytes, offset: int = 0, epoch: int = 0) -> bytes:
+    batch = batch_of(*values)
+    batch[0:8] = offset.to_bytes(8, "big")
+    batch[12:16] = epoch.to_bytes(4, "big")
+    return bytes(batch)
+
+
+def data(index: int = 0, **fields: Any) -> FetchResponse.PartitionData:
+    return FetchResponse.PartitionData(partition_index=index, log_start_offset=0, **fields)
+
+
+def test_the_first_fetch_has_everything_and_the_next_only_what_changed(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path, partitions=3)
+    first = leader.fetches[0]
+    assert (first.session_id, first.session_epoch, leader.asked()) == (0, 0, [(0, 0), (1, 0), (2, 0)])
+    assert (first.replica_state.replica_id, first.replica_state.replica_epoch) == (2, cluster.brokers[2].life)
+    leader.answer(-1, data(1, high_watermark=1, records=records(b"a")))
+    assert (leader.fetches[1].session_id, leader.fetches[1].session_epoch, leader.asked()) == (7, 1, [(1, 1)])
+    leader.answer(-1, data(1, high_watermark=1, records=b""))
+    assert (leader.fetches[2].session_epoch, leader.asked()) == (2, [])
+    partition = cluster.brokers[2].partition(1)
+    assert (partition.high_watermark, partition.local_log(as_leader=False).log_end_offset) == (1, 1)
+
+
+def test_the_high_watermark_stays_within_the_log(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path)
+    leader.answer(-1, data(high_watermark=50, records=records(b"a", b"b")))
+    assert cluster.brokers[2].partition().high_watermark == 2
+
+
+def test_a_batch_that_was_cut_off_is_asked_for_again(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path)
+    whole = records(b"a") + records(b"b", offset=1)
+    leader.answer(-1, data(high_watermark=2, records=whole[:-5]))
+    assert leader.asked() == [(0, 1)]
+    leader.answer(-1, data(high_watermark=2, records=records(b"b", offset=1)))
+    assert cluster.brokers[2].content() == whole
+
+
+def test_divergence_cuts_the_log_and_goes_on_from_there(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path)
+    leader.answer(-1, data(high_watermark=1, records=records(b"a") + records(b"wrong", offset=1, epoch=1)))
+    asked = leader.fetches[-1].topics[0].partitions[0]
+    assert (asked.fetch_offset, asked.last_fetched_epoch) == (2, 1)
+    leader.answer(-1, data(diverging_epoch=FetchResponse.EpochEndOffset(epoch=0, end_offset=1), high_watermark=9))
+    asked = leader.fetches[-1].topics[0].partitions[0]
+    assert (asked.fetch_offset, asked.last_fetched_epoch) == (1, 0)
+    assert cluster.brokers[2].partition().high_watermark == 1
+    leader.answer(-1, data(high_watermark=2, records=records(b"b", offset=1, epoch=2)))
+    assert cluster.brokers[2].content() == records(b"a") + records(b"b", offset=1, epoch=2)
+
+
+@pytest.mark.parametrize(
+    ("own", "start", "end", "goes_on_at", "left"),
+    [(3, 10, 20, 10, 0), (3, 0, 2, 2, 2), (3, 0, 3, 3, 3), (3, 2, 9, 3, 3), (3, 0, 0, 0, 0)],
+)
+def test_out_of_range_asks_where_the_leader_begins_and_ends(
+    tmp_path: Path, own: int, start: int, end: int, goes_on_at: int, left: int
+) -> None:
+    cluster, leader = followed(tmp_path)
+    leader.answer(-1, data(high_watermark=0, records=b"".join(records(b"x", offset=offset) for offset in range(own))))
+    leader.answer(-1, data(error_code=Error.OFFSET_OUT_OF_RANGE))
+    questions = [request for request in leader.requests if isinstance(request, ListOffsetsRequest)]
+    assert [q.topics[0].partitions[0].timestamp for q in questions] == [-2, -1]
+    assert all(q.replica_id == 2 for q in questions)
+    for question, offset in zip(questions, (start, end), strict=True):
+        on_answer = leader.answers[leader.requests.index(question)]
+        on_answer(_listed(question, offset))
+    assert leader.asked() == [(0, goes_on_at)]
+    log = cluster.brokers[2].partition().local_log(as_leader=False)
+    assert log.log_end_offset - log.log_start_offset == left
+
+
+def _listed(question: ListOffsetsRequest, offset: int) -> Any:
+    from signalbox.protocol.messages.list_offsets import ListOffsetsResponse
+
+    entry = ListOffsetsResponse.ListOffsetsPartitionResponse(partition_index=0, offset=offset)
+    topic = ListOffsetsResponse.ListOffsetsTopicResponse(name=question.topics[0].name, partitions=[entry])
+    return ListOffsetsResponse(topics=[topic])
+
+
+def test_a_question_without_an_answer_is_asked_again_later(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path)
+    leader.answer(-1, data(error_code=Error.OFFSET_OUT_OF_RANGE))
+    questions = len(leader.requests)
+    leader.answers[1](ConnectionError("gone"))
+    leader.answers[2](ConnectionError("gone"))
+    assert len(leader.requests) == questions
+    cluster.advance(10, step_ms=10)
+    assert leader.asked() == [(0, 0)]
+
+
+def test_errors_of_a_partition_make_it_wait_longer_each_time(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path, partitions=2)
+    waits = []
+    for _ in range(9):
+        leader.answer(-1, data(0, error_code=Error.NOT_LEADER_OR_FOLLOWER))
+        assert leader.asked() == [] or (0, 0) not in leader.asked()
+        waited = 0
+        while True:
+            leader.answer(-1, data(1, high_watermark=0, records=b""))
+            if (0, 0) in leader.asked():
+                break
+            cluster.advance(10, step_ms=10)
+            waited += 10
+        waits.append(waited)
+    assert waits == [10, 20, 40, 80, 160, 320, 640, 1_000, 1_000]
+
+
+def test_a_fenced_follower_waits_for_its_controller(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path)
+    leader.answer(-1, data(error_code=Error.FENCED_LEADER_EPOCH))
+    cluster.advance(5_000)
+    assert len(leader.fetches) == 1
+    cluster.elect(1)
+    assert leader.asked() == [(0, 0)]
+    assert leader.fetches[-1].topics[0].partitions[0].current_leader_epoch == 1
+
+
+def test_late_answers_do_not_touch_a_new_epoch(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path)
+    cluster.elect(1)
+    leader.answer(-1, data(high_watermark=1, records=records(b"late")))
+    assert cluster.brokers[2].content() == b""
+    assert leader.asked() == [(0, 0)]
+
+
+def test_a_broken_connection_pauses_all_and_forgets_the_session(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path, partitions=2)
+    leader.answer(-1)
+    for attempt in range(3):
+        leader.answers[-1](ConnectionError("gone"))
+        sent = len(leader.fetches)
+        cluster.advance(10 * 2**attempt - 1, step_ms=1)
+        assert len(leader.fetches) == sent
+        cluster.advance(1, step_ms=1)
+        assert (leader.fetches[-1].session_id, leader.fetches[-1].session_epoch) == (0, 0)
+        assert leader.asked() == [(0, 0), (1, 0)]
+
+
+@pytest.mark.parametrize("error", [Error.FETCH_SESSION_ID_NOT_FOUND, Error.INVALID_FETCH_SESSION_EPOCH])
+def test_a_lost_session_begins_anew_at_once(tmp_path: Path, error: Error) -> None:
+    _, leader = followed(tmp_path, partitions=2)
+    leader.answer(-1)
+    assert leader.asked() == []
+    leader.answer(-1, error=error, session_id=0)
+    assert (leader.fetches[-1].session_id, leader.fetches[-1].session_epoch) == (7, 0)
+    assert leader.asked() == [(0, 0), (1, 0)]
+
+
+def test_a_damaged_batch_is_fetched_again(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path)
+    damaged = bytearray(records(b"a"))
+    damaged[-1] ^= 1
+    leader.answer(-1, data(high_watermark=1, records=bytes(damaged)))
+    assert cluster.brokers[2].content() == b""
+    cluster.advance(10, step_ms=10)
+    leader.answer(-1, data(high_watermark=1, records=records(b"a")))
+    assert cluster.brokers[2].content() == records(b"a")
+
+
+def test_a_fetcher_without_partitions_is_closed(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path)
+    cluster.view.alive.add(2)
+    cluster.elect(2)
+    assert (leader.closed, len(cluster.brokers[2].manager.fetchers)) == (True, 0)
+
+
+def test_bytes_are_counted(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path)
+    leader.answer(-1, data(high_watermark=1, records=records(b"a")))
+    assert cluster.brokers[2].manager.fetchers.bytes_in == len(bytes_of(records(b"a")))
+
+
+def test_a_leader_log_start_is_followed(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path)
+    moved = data(high_watermark=2, records=records(b"a") + records(b"b", offset=1))
+    moved.log_start_offset = 1
+    leader.answer(-1, moved)
+    assert cluster.brokers[2].partition().local_log(as_leader=False).log_start_offset == 1

@@ -1,0 +1,31 @@
+"""Which fetcher follows which partition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from signalbox.replication.config_rows import ReplicationConfig
+from tests.replication.memory_cluster import MemoryCluster
+
+
+def test_partitions_are_spread_over_the_lanes_to_a_leader(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1, 2], ReplicationConfig(fetchers_per_leader=2))
+    cluster.create([1, 2], partitions=8)
+    cluster.run()
+    fetchers = cluster.brokers[2].manager.fetchers
+    assert sorted(fetchers._fetchers) == [(1, 0), (1, 1)]
+    assert sum(len(fetcher) for fetcher in fetchers._fetchers.values()) == 8
+    for index in range(8):
+        cluster.produce(1, b"x", index=index)
+    cluster.run()
+    assert all(cluster.brokers[1].partition(index).high_watermark == 1 for index in range(8))
+
+
+def test_a_closed_broker_follows_nobody(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1, 2])
+    cluster.create([1, 2])
+    cluster.run()
+    cluster.brokers[2].manager.close()
+    assert len(cluster.brokers[2].manager.fetchers) == 0
+    cluster.elect(1)
+    assert len(cluster.brokers[2].manager.fetchers) == 0

@@ -1,0 +1,51 @@
+"""Two questions to a leader, one result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from signalbox.replication.followed import FollowedPartition
+from signalbox.replication.leader_offsets import LeaderOffsets
+from signalbox.replication.ports import Answered
+from tests.replication.memory_cluster import TOPIC, MemoryCluster
+
+
+class Channel:
+    def __init__(self) -> None:
+        self.sent: list[tuple[ListOffsetsRequest, Answered]] = []
+
+    def send(self, request: Any, on_answer: Answered) -> None:
+        self.sent.append((request, on_answer))
+
+    def close(self) -> None:
+        self.sent.clear()
+
+
+def listed(offset: int, error: int = 0) -> ListOffsetsResponse:
+    entry = ListOffsetsResponse.ListOffsetsPartitionResponse(offset=offset, error_code=error)
+    return ListOffsetsResponse(topics=[ListOffsetsResponse.ListOffsetsTopicResponse(name=TOPIC, partitions=[entry])])
+
+
+@pytest.mark.parametrize(
+    ("answers", "result"),
+    [
+        ((listed(5), listed(9)), (5, 9)),
+        ((listed(5), listed(-1, error=6)), None),
+        ((ConnectionError("gone"), listed(9)), None),
+    ],
+)
+def test_both_or_nothing(tmp_path: Path, answers: tuple[Any, Any], result: tuple[int, int] | None) -> None:
+    cluster = MemoryCluster(tmp_path, [1])
+    cluster.create([1])
+    partition = cluster.brokers[1].partition()
+    followed, channel, found = FollowedPartition(partition, partition.local_log()), Channel(), list[Any]()
+    LeaderOffsets(followed, 2, lambda state, range_: found.append((state, range_))).ask(channel)
+    for (request, on_answer), answer in zip(channel.sent, answers, strict=True):
+        assert found == []
+        assert request.topics[0].partitions[0].current_leader_epoch == 0
+        on_answer(answer)
+    assert found == [(followed, result)]

@@ -1,0 +1,133 @@
+"""ListOffsets as Kafka without tiered storage answers it, by timestamp code, version and role."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from signalbox.common.clock import ManualClock
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
+from signalbox.protocol.records.record_batch import Record, encode_batch
+from tests.replication.memory_cluster import TOPIC, MemoryCluster, over_the_wire
+
+NOW_MS = ManualClock().now_ms()
+CONSUMER, DEBUGGER, FOLLOWER = -1, -2, 2
+
+
+def with_times(tmp_path: Path, followers: bool = False) -> MemoryCluster:
+    """Offsets 0 to 3 with timestamps now + 0, 300, 200, 300 ms, in four batches; record 0 was deleted."""
+    cluster = MemoryCluster(tmp_path, [1])
+    cluster.view.alive.update({2})
+    cluster.create([1, 2] if followers else [1])
+    for later in (0, 300, 200, 300):
+        batch = bytearray(encode_batch([Record(value=b"x", timestamp=NOW_MS + later)]))
+        cluster.brokers[1].manager.append([((TOPIC, 0), batch)], 1, 100)
+    cluster.run()
+    if not followers:
+        cluster.brokers[1].partition().local_log().delete_records_before(1)
+    return cluster
+
+
+def ask(
+    cluster: MemoryCluster, timestamp: int, version: int = 11, replica: int = CONSUMER, *,
+    leader_epoch: int = -1, index: int = 0, times: int = 1, broker: int = 1, topic: str = TOPIC, level: int = 0,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """(error, timestamp, offset, leader epoch)."""
+    asked = ListOffsetsRequest.ListOffsetsPartition(
+        partition_index=index, timestamp=timestamp, current_leader_epoch=leader_epoch
+    )
+    request = ListOffsetsRequest(
+        replica_id=replica,
+        topics=[ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=[asked] * times)],
+        isolation_level=level if version >= 2 else 0,
+    )
+    manager = cluster.brokers[broker].manager
+    response = over_the_wire(manager.list_offsets(over_the_wire(request, version), version), version)
+    entry = response.topics[0].partitions[0]
+    return entry.error_code, entry.timestamp, entry.offset, entry.leader_epoch
+
+
+ANSWERS = {
+    "latest": (-1, (0, -1, 4, 0)),
+    "earliest": (-2, (0, -1, 1, 0)),
+    "largest timestamp": (-3, (0, NOW_MS + 300, 1, 0)),
+    "earliest local": (-4, (0, -1, 1, 0)),
+    "latest tiered": (-5, (0, -1, -1, -1)),
+    "earliest pending upload": (-6, (0, -1, -1, -1)),
+    "before all": (0, (0, NOW_MS + 300, 1, 0)),
+    "in between": (NOW_MS + 250, (0, NOW_MS + 300, 1, 0)),
+    "after all": (NOW_MS + 301, (0, -1, -1, -1)),
+    "a code that does not exist": (-7, (Error.UNSUPPORTED_VERSION, -1, -1, -1)),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers(tmp_path: Path, name: str) -> None:
+    timestamp, expected = ANSWERS[name]
+    assert ask(with_times(tmp_path), timestamp) == expected
+
+
+@pytest.mark.parametrize(("timestamp", "since"), [(-1, 1), (-2, 1), (-3, 7), (-4, 8), (-5, 9), (-6, 11)])
+def test_codes_exist_from_a_version_on(tmp_path: Path, timestamp: int, since: int) -> None:
+    cluster = with_times(tmp_path)
+    served = [version for version in range(1, 12) if ask(cluster, timestamp, version)[0] == Error.NONE]
+    assert served == list(range(since, 12))
+
+
+def test_clients_see_what_is_committed_and_brokers_everything(tmp_path: Path) -> None:
+    cluster = with_times(tmp_path, followers=True)
+    cluster.brokers[1].partition().record_follower_fetch(2, 2, 0)
+    assert [ask(cluster, -1, replica=replica)[2] for replica in (CONSUMER, DEBUGGER, FOLLOWER)] == [2, 4, 4]
+    assert ask(cluster, NOW_MS + 250)[2] == 1
+    cluster.brokers[1].partition().record_follower_fetch(2, 4, 0)
+    assert ask(cluster, -1, level=1)[2] == 4
+
+
+def test_a_time_beyond_the_high_watermark_is_not_found(tmp_path: Path) -> None:
+    cluster = with_times(tmp_path, followers=True)
+    cluster.brokers[1].partition().record_follower_fetch(2, 1, 0)
+    assert ask(cluster, NOW_MS + 250) == (0, -1, -1, -1)
+    assert ask(cluster, NOW_MS + 250, replica=FOLLOWER)[2] == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "error"),
+    [(4, Error.LEADER_NOT_AVAILABLE), (5, Error.OFFSET_NOT_AVAILABLE), (11, Error.OFFSET_NOT_AVAILABLE)],
+)
+def test_a_new_leader_does_not_step_back(tmp_path: Path, version: int, error: Error) -> None:
+    cluster = with_times(tmp_path, followers=True)
+    cluster.elect(1, isr=[1, 2])
+    for timestamp in (-1, NOW_MS + 250):
+        assert ask(cluster, timestamp, version)[0] == error
+    assert ask(cluster, -2, version)[0] == Error.NONE
+    assert ask(cluster, -1, version, replica=FOLLOWER)[0] == Error.NONE
+    cluster.brokers[1].partition().record_follower_fetch(2, 4, 0)
+    assert ask(cluster, -1, version)[2] == 4
+
+
+def test_errors(tmp_path: Path) -> None:
+    cluster = with_times(tmp_path)
+    assert ask(cluster, -1, leader_epoch=3)[0] == Error.UNKNOWN_LEADER_EPOCH
+    assert ask(cluster, -1, index=5)[0] == Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert ask(cluster, -1, topic="trains")[0] == Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert ask(cluster, -1, times=2)[0] == Error.INVALID_REQUEST
+    assert ask(cluster, -1, level=3)[0] == Error.INVALID_REQUEST
+
+
+def test_followers_answer_debuggers_only(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1, 2])
+    cluster.create([1, 2])
+    cluster.run()
+    assert ask(cluster, -1, broker=2)[0] == Error.NOT_LEADER_OR_FOLLOWER
+    assert ask(cluster, -1, broker=2, replica=DEBUGGER)[:3] == (0, -1, 0)
+
+
+def test_topics_that_may_not_be_described(tmp_path: Path) -> None:
+    cluster = with_times(tmp_path)
+    request = ListOffsetsRequest(
+        topics=[ListOffsetsRequest.ListOffsetsTopic(name=TOPIC, partitions=[ListOffsetsRequest.ListOffsetsPartition()])]
+    )
+    response = cluster.brokers[1].manager.list_offsets(request, 11, lambda topic: False)
+    assert response.topics[0].partitions[0].error_code == Error.TOPIC_AUTHORIZATION_FAILED

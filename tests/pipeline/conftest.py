@@ -34,7 +34,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One local session with the jars; profile `pypi` runs on it too and touches none of them."""
     scratch = tmp_path_factory.mktemp("spark")
     session = build_session(
-        SessionSettings(app_name="tests", master="local[2]", jars=fetch_jars(), scratch_directory=scratch)
+        SessionSettings(app_name="tests", master="local[2]", quick=True, jars=fetch_jars(), scratch_directory=scratch)
     )
     yield session
     end_session(session)

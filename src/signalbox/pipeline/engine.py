@@ -45,6 +45,7 @@ def start_engine(options: RunOptions, begun_with: Profile | None = None, say: Ca
     settings = SessionSettings(
         master=options.master,
         memory=options.memory,
+        quick=options.quick,
         jars=choice.jars,
         scratch_directory=scratch_directory(options.warehouse),
         extra=options.spark_options,

@@ -27,11 +27,16 @@ JVM_END_TIMEOUT_SECONDS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSettings:
-    """What differs between sessions. `scratch_directory`: Spark's own temporary files (None: the system's)."""
+    """What differs between sessions.
+
+    `quick`: the JVM's first compiler only, for short runs. `scratch_directory`: Spark's own temporary files (None: the
+    system's).
+    """
 
     app_name: str = "signalbox-pipeline"
     master: str = "local[*]"
     memory: str = "1g"
+    quick: bool = False
     jars: tuple[Path, ...] = ()
     scratch_directory: Path | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
@@ -74,6 +79,8 @@ _DELTA = {
 def driver_java_options(settings: SessionSettings, java: JavaRuntime) -> str:
     """The driver's JVM arguments: a small collector, the class archive, quiet logging."""
     options = ["-XX:+UseSerialGC", *class_archive_options(java)]
+    if settings.quick:
+        options.append("-XX:TieredStopAtLevel=1")
     options.append(f"-Dlog4j2.configurationFile={resources.files(__package__).joinpath('log4j2.properties')}")
     if settings.scratch_directory is not None:
         options.append(f"-Djava.io.tmpdir={settings.scratch_directory}")

@@ -15,7 +15,7 @@ from signalbox.pipeline.delta_log import count_rows, read_table
 from tests.pipeline.topics import Topics, json_values
 from tests.system.pipeline.drivers import Driver
 
-RECORDS = 30_000
+RECORDS = 20_000
 BAD_EVERY = 1_000
 PER_BATCH = 3_000
 
@@ -62,6 +62,7 @@ def test_nothing_is_lost_or_repeated_whenever_the_driver_is_killed(
         "commit": commit,
         "master": "local[2]",
         "memory": "512m",
+        "quick": True,
         "max_records_per_batch": PER_BATCH,
     }
     checkpoint = warehouse / ".signalbox" / "rows" / "checkpoint"

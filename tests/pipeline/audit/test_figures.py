@@ -1,0 +1,74 @@
+"""The figures, from roll-up tables alone."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pytest
+
+from signalbox.pipeline.audit.figures import LAST_RUN, read_figures
+from signalbox.pipeline.audit.rollups import ROLLUPS, rollup_path
+from signalbox.pipeline.audit.run import completeness_line
+from signalbox.pipeline.delta_log import replace_table
+from signalbox.pipeline.table_state import StateFolder
+
+NO_ROWS: dict[str, Any] = {"x": pa.array([], pa.int64())}
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    """A warehouse with three events, of which broker 1 wrote seq 0 and 2."""
+    events = tmp_path / "events"
+    contents: dict[str, dict[str, Any]] = {name: NO_ROWS for name in ROLLUPS}
+    contents["kinds"] = {
+        "kind": ["rollup", "forwarded"],
+        "requests": [50, 1],
+        "events": [2, 1],
+        "first_ms": [5, 7],
+        "last_ms": [9, 8],
+    }
+    contents["requests"] = {"api": ["FETCH", "PRODUCE"], "requests": [10, 41]}
+    contents["sequences"] = {"broker_id": [1, 2], "broker_epoch": [7, 7], "events": [2, 1]}
+    contents["sequences"] |= {"first_seq": [0, 0], "last_seq": [2, 0]}
+    contents["gaps"] = {"broker_id": [1], "broker_epoch": [7], "from_seq": [1], "to_seq": [1]}
+    for name, columns in contents.items():
+        replace_table(rollup_path(events, name), pa.table(columns))
+    replace_table(events, pa.table({"seq": [0, 2, 0]}))
+    folder = StateFolder(tmp_path, "events")
+    folder.path.mkdir(parents=True)
+    (folder.path / LAST_RUN).write_text(json.dumps({"topic_records": 3}))
+    return tmp_path
+
+
+def test_figures_are_plain_json_and_quick(warehouse: Path) -> None:
+    begun = time.monotonic()
+    figures = read_figures(warehouse, "events")
+    assert time.monotonic() - begun < 2
+    assert json.loads(json.dumps(figures)) == figures
+    assert [row["api"] for row in figures["requests"]] == ["PRODUCE", "FETCH"]
+    assert (figures["totals"]["requests"], figures["totals"]["forwarded"]) == (51, 1)
+    assert (figures["totals"]["first_ms"], figures["totals"]["last_ms"]) == (5, 9)
+
+
+def test_a_gap_makes_the_trail_incomplete_and_the_line_says_where(warehouse: Path) -> None:
+    found = read_figures(warehouse, "events")
+    assert found["completeness"]["complete"] is False
+    assert completeness_line(found) == (
+        "INCOMPLETE: 3 events in the tables, 3 records in the topic; 1 events missing, seq has gaps or lost its "
+        "beginning at broker 1 epoch 7"
+    )
+
+
+def test_fewer_rows_than_records_are_incomplete_without_any_gap(warehouse: Path) -> None:
+    replace_table(rollup_path(warehouse / "events", "gaps"), pa.table(NO_ROWS))
+    sequences = {"broker_id": [1], "broker_epoch": [7], "events": [3], "first_seq": [0], "last_seq": [2]}
+    replace_table(rollup_path(warehouse / "events", "sequences"), pa.table(sequences))
+    assert read_figures(warehouse, "events")["completeness"]["complete"] is True
+    (StateFolder(warehouse, "events").path / LAST_RUN).write_text(json.dumps({"topic_records": 4}))
+    found = read_figures(warehouse, "events")
+    assert found["completeness"]["complete"] is False
+    assert completeness_line(found) == "INCOMPLETE: 3 events in the tables, 4 records in the topic"

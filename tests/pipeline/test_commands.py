@@ -1,0 +1,49 @@
+"""What the doors call: light to import, and the whole way from topic to figures on one engine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from signalbox.common.audit_event import AuditEvent, AuditKind, encode_audit_event
+from signalbox.pipeline import commands
+from signalbox.pipeline.engine import Engine
+from tests.pipeline.topics import Topics, json_values
+
+
+def test_importing_the_commands_loads_neither_spark_nor_arrow() -> None:
+    code = (
+        "import sys; from signalbox.pipeline import commands; "
+        "print(sorted({'pyspark', 'pyarrow', 'deltalake', 'confluent_kafka'} & set(sys.modules)))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout == "[]\n"
+
+
+def test_tables_and_audit_run_on_one_engine(engine: Engine, warehouse: Path, topics: Topics) -> None:
+    topic, trail = topics.create("both"), topics.create("trail")
+    topics.fill(topic, json_values(0, 5))
+    entry = AuditEvent(kind=AuditKind.ADMIN, timestamp_ms=1, api="CREATE_TOPICS")
+    topics.fill(trail, [encode_audit_event(entry, broker_id=1, broker_epoch=1, seq=0)])
+    said: list[str] = []
+    asked = {"bootstrap_servers": topics.bootstrap, "warehouse": warehouse}
+    table = commands.run_tables(commands.TablesOptions(**asked, topic=topic), engine=engine, say=said.append)
+    audit = commands.run_audit(commands.AuditOptions(**asked, topic=trail), engine=engine, say=said.append)
+    assert table.table_rows == 5
+    assert audit.complete
+    assert commands.read_figures(warehouse) == audit.figures
+    assert said[-1] == "audit_events: 1 events added; complete: 1 events = 1 records, no gap in seq of 1 writers"
+
+
+def test_figures_of_a_warehouse_without_an_audit_are_missed_by_name(warehouse: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="audit_events"):
+        commands.read_figures(warehouse)
+
+
+def test_jars_are_fetched_and_verified(tmp_path: Path) -> None:
+    paths = commands.fetch_jars(tmp_path, class_archive=False, say=lambda _: None)
+    assert len(paths) == 6
+    assert all(path.parent == tmp_path for path in paths)

@@ -1,0 +1,39 @@
+"""Profile, committer and session of a process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from signalbox.pipeline.engine import Engine, open_engine, start_engine
+from signalbox.pipeline.options import OptionError, RunOptions
+from signalbox.pipeline.profile import Profile, ProfileChoice
+from signalbox.pipeline.sink_rs import RsSink
+from signalbox.pipeline.sink_spark import SparkSink
+
+
+def test_the_committer_is_deltas_own_where_its_jar_is(spark: SparkSession) -> None:
+    with_jars = Engine(spark, ProfileChoice(Profile.JARS, (), ""))
+    without = Engine(spark, ProfileChoice(Profile.PYPI, (), ""))
+    assert isinstance(with_jars.sink("auto"), SparkSink)
+    assert isinstance(with_jars.sink("rs"), RsSink)
+    assert isinstance(without.sink("auto"), RsSink)
+
+
+def test_a_given_engine_is_used_and_left_running(spark: SparkSession, tmp_path: Path) -> None:
+    options = RunOptions(bootstrap_servers="b:1", warehouse=tmp_path)
+    given = Engine(spark, ProfileChoice(Profile.PYPI, (), ""))
+    with open_engine(options, engine=given) as opened:
+        assert opened is given
+    assert spark.range(2).count() == 2
+    refused = pytest.raises(ValueError, match="begun with profile jars, this engine is pypi")
+    with refused, open_engine(options, engine=given, begun_with=Profile.JARS):
+        raise AssertionError("the wrong engine was opened")
+
+
+def test_faulty_options_are_refused_before_spark_starts(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="bootstrap servers are empty"):
+        start_engine(RunOptions(bootstrap_servers="", warehouse=tmp_path))
+    assert list(tmp_path.iterdir()) == []

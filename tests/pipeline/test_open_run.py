@@ -1,0 +1,53 @@
+"""Opening a run: who may, and in which order things are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from signalbox.pipeline.engine import Engine
+from signalbox.pipeline.events import PipelineEvent, Reporting
+from signalbox.pipeline.open_run import TablePlan, open_run
+from signalbox.pipeline.options import OptionError, RunOptions
+from signalbox.pipeline.table_state import StateError, StateFolder
+from signalbox.pipeline.tables.projection import RecordShape
+from tests.pipeline.topics import Topics, json_values
+
+
+def plan(topic: str) -> TablePlan:
+    return TablePlan("t", topic, None, lambda _: None, lambda _: RecordShape())
+
+
+def quiet(_: str) -> None:
+    """Nobody reads along."""
+
+
+def test_a_run_that_is_open_holds_the_lock_and_hears_its_events(
+    engine: Engine, warehouse: Path, topics: Topics
+) -> None:
+    topic = topics.create("open", partitions=1)
+    topics.fill(topic, json_values(0, 3))
+    told: list[PipelineEvent] = []
+    said: list[str] = []
+    options = RunOptions(bootstrap_servers=topics.bootstrap, warehouse=warehouse)
+    with open_run(options, plan(topic), engine, Reporting(said.append, told.append)) as run:
+        with (
+            pytest.raises(StateError, match="is being run by"),
+            open_run(options, plan(topic), engine, Reporting(quiet)),
+        ):
+            raise AssertionError("two runs of one table")
+        counts = run.run()
+    assert (counts.rows, run.consumed(), run.rows().count()) == (3, 3, 3)
+    assert told[-1].rows == 3
+    assert any("3 rows" in line for line in said)
+    state = StateFolder(warehouse, "t").read()
+    assert state is not None
+    assert (state.topic, state.begin) == (topic, {f"{topic}:0": 0})
+
+
+def test_faulty_options_leave_nothing_behind(engine: Engine, warehouse: Path) -> None:
+    options = RunOptions(bootstrap_servers="", warehouse=warehouse)
+    with pytest.raises(OptionError), open_run(options, plan("t"), engine, Reporting(quiet)):
+        raise AssertionError("a run without servers")
+    assert not warehouse.exists()

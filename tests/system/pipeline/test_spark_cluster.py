@@ -1,0 +1,53 @@
+"""The same code on a Spark cluster: started from the pip package, our package shipped as a zip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signalbox.pipeline.delta_log import read_table
+from tests.pipeline.topics import Topics, json_values
+from tests.system.pipeline.drivers import Driver
+from tests.system.pipeline.spark_cluster import spark_cluster
+
+RECORDS = 10_000
+
+
+@pytest.fixture(scope="module")
+def cluster_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cluster")
+
+
+@pytest.fixture(scope="module")
+def master(cluster_directory: Path) -> Iterator[str]:
+    with spark_cluster(cluster_directory) as address:
+        yield address
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("profile", ["jars", "pypi"])
+def test_a_cluster_makes_the_same_table(
+    topics: Topics, tmp_path: Path, master: str, cluster_directory: Path, profile: str
+) -> None:
+    topic = topics.create("cluster", partitions=3)
+    topics.fill(topic, [*json_values(0, RECORDS), b"bad"])
+    options: dict[str, Any] = {
+        "bootstrap_servers": topics.bootstrap,
+        "warehouse": str(tmp_path / "warehouse"),
+        "topic": topic,
+        "schema": "n BIGINT NOT NULL, text STRING",
+        "profile": profile,
+        "master": master,
+        "memory": "512m",
+        "quick": True,
+        "spark_options": {"spark.executor.memory": "512m", "spark.executor.cores": "2"},
+    }
+    driver = Driver(tmp_path / "driver.log", options)
+    result = driver.result()
+    assert f"on {master}, profile {profile}" in driver.output()
+    assert (result["profile"], result["rows"], result["dead_rows"]) == (profile, RECORDS, 1)
+    assert sorted(read_table(Path(result["table"]), ["n"]).column("n").to_pylist()) == list(range(RECORDS))
+    assert list(cluster_directory.glob("work/app-*/*/signalbox-*.zip")), "our package was not shipped to the executors"

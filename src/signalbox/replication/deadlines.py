@@ -12,7 +12,6 @@ from typing import Protocol
 
 from signalbox.common.clock import Clock
 
-
 _EARLY_S = 0.0001  # loops may fire a timer a hair before its time: better than once more right after
 
 

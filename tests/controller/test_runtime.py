@@ -221,7 +221,7 @@ def test_a_dead_controller_is_followed_by_another_and_nothing_is_lost(run: Calla
         assert new.controller.context is not None
         assert set(new.controller.context.topics) == {f"t{number}" for number in range(5)}
         assert new.controller.context.controller_epoch == 2
-        await new.until(lambda: set(new.cache.image.topics) == set(new.controller.context.topics))
+        await new.until(lambda: len(new.cache.image.topics) == 5)
         assert all(
             partition.leader in (2, 3)
             for topic in new.cache.image.topics.values()
@@ -263,7 +263,7 @@ def test_a_lost_session_ends_the_term() -> None:
         shared = SharedEntries()
         nodes = [await start_node(number, MemoryMetadataStore(shared)) for number in (1, 2)]
         await nodes[0].until_active()
-        session_id = nodes[0].store.session_id  # type: ignore[attr-defined]
+        session_id = nodes[0].store.session_id
         shared.expire(session_id)
         await nodes[1].until_active()
         await nodes[0].until(lambda: nodes[0].controller.active_controller_id != 1)

@@ -13,7 +13,7 @@ from signalbox.controller.context import ControllerContext, LiveBroker
 from signalbox.controller.decision import BrokersAnnounced, Decision, Effect, Inputs, LeadersAnnounced
 from signalbox.controller.partition_control import bring_online, take_replicas_offline
 from signalbox.controller.records import BrokerJoined, BrokerLeft, Record, ReplicasOffline
-from signalbox.controller.replay import replay
+from signalbox.controller.replay import preview
 from signalbox.controller.topic_deletion import ask_again
 
 
@@ -36,10 +36,10 @@ def brokers_changed(context: ControllerContext, inputs: Inputs, now: Mapping[int
         return Decision()
     failed = frozenset(gone + bounced)
     departures: list[Record] = [BrokerLeft(broker_id) for broker_id in failed]
-    without, _ = replay(context, departures)
+    without = preview(context, departures)
     losses = take_replicas_offline(without, failed, _partitions_on(context, failed), _unclean(without, inputs))
     arrivals: list[Record] = [*losses, *(BrokerJoined(now[each]) for each in (*bounced, *joined, *modified))]
-    arrived, _ = replay(without, arrivals)
+    arrived = preview(without, arrivals)
     newcomers = (*bounced, *joined)
     waiting = _partitions_on(arrived, frozenset(newcomers))
     created, led = bring_online(arrived, waiting, _unclean(arrived, inputs))
@@ -68,9 +68,9 @@ def replicas_offline(
     if broker_id not in context.brokers or not (fresh or back):
         return Decision()
     record = ReplicasOffline(broker_id, fresh, back)
-    without, _ = replay(context, [record])
+    without = preview(context, [record])
     losses = take_replicas_offline(without, (broker_id,), fresh, _unclean(without, inputs))
-    after, _ = replay(without, losses)
+    after = preview(without, losses)
     created, led = bring_online(after, back, _unclean(after, inputs))
     changed = (*losses, *led)
     return Decision(

@@ -19,7 +19,7 @@ from signalbox.controller.decision import (
 )
 from signalbox.controller.partition_control import bring_online, take_replicas_offline
 from signalbox.controller.records import Record
-from signalbox.controller.replay import all_replicas, replay
+from signalbox.controller.replay import all_replicas, preview
 from signalbox.controller.topic_deletion import (
     ask_again,
     partitions_on_their_way_out,
@@ -76,7 +76,7 @@ async def load_context(
 def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
     """Elections for everything without a living leader, and everything told to everybody."""
     records: list[Record] = list(refuse_pending_deletions(context, inputs))
-    settled, _ = replay(context, records)
+    settled = preview(context, records)
     default = inputs.settings.unclean_leader_election_enable
 
     def unclean(topic: str) -> bool:
@@ -89,7 +89,7 @@ def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
         if broker_id not in settled.brokers
     }
     losses = take_replicas_offline(settled, gone, settled.partitions(), unclean)
-    after, _ = replay(settled, losses)
+    after = preview(settled, losses)
     created, led = bring_online(after, after.partitions(), unclean)
     effects: list[Effect] = [
         BrokersAnnounced(),

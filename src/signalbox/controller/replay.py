@@ -28,11 +28,20 @@ def replay(context: ControllerContext, records: Iterable[rec.Record]) -> tuple[C
     return draft.finish(), draft.operations
 
 
+def preview(context: ControllerContext, records: Iterable[rec.Record]) -> ControllerContext:
+    """The context after `records`, for decisions that go on from there."""
+    draft = _Draft(context, stores=False)
+    for record in records:
+        _REPLAY[type(record)](draft, record)
+    return draft.finish()
+
+
 class _Draft:
     """A context in the making. Mappings are copied when first written to, and so are the states of a topic."""
 
-    def __init__(self, context: ControllerContext) -> None:
+    def __init__(self, context: ControllerContext, stores: bool = True) -> None:
         self.context = context
+        self.stores = stores
         self.operations: list[Operation] = []
         self._copied: dict[str, Any] = {}
         self._states: dict[str, dict[int, PartitionState]] = {}
@@ -126,8 +135,9 @@ def _partition_created(draft: _Draft, record: rec.PartitionCreated) -> None:
 
 def _state_changed(draft: _Draft, record: rec.PartitionStateChanged) -> None:
     name, partition = record.partition
-    path = layout.partition_state_path(name, partition)
-    draft.store(Write(path, record.state.encode(), record.state.partition_epoch - 1))
+    if draft.stores:
+        path = layout.partition_state_path(name, partition)
+        draft.store(Write(path, record.state.encode(), record.state.partition_epoch - 1))
     draft.states(name)[partition] = record.state
 
 

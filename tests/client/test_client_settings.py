@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from signalbox.client.client_settings import ClientSettings
-from signalbox.client.config_rows import CLIENT_CONFIG
 from signalbox.client.failures import ConfigRefused
 
 
@@ -38,12 +37,3 @@ def test_every_fault_is_told_at_once() -> None:
         ClientSettings.from_properties({"cluster.id.policy": "pin:", "request.timeout.ms": "soon"})
     for said in ("cluster.id.policy", "'soon' is not a whole number", "bootstrap.servers: is missing"):
         assert said in str(refusal.value)
-
-
-@pytest.mark.parametrize("row", list(CLIENT_CONFIG), ids=lambda row: row.name)
-def test_every_key_is_explained_and_its_default_is_allowed(row: object) -> None:
-    from signalbox.common.config_table import ConfigRow
-
-    assert isinstance(row, ConfigRow)
-    assert row.doc.endswith((".", ")"))
-    assert row.default is None or row.validator is None or row.validator(row.default) is None

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kafka.partitioner.default import murmur2 as foreign_murmur2  # type: ignore[import-untyped]
+from kafka.partitioner.default import murmur2 as foreign_murmur2
 
 from signalbox.client.partitioner import StickyPartitioner, murmur2, partition_for_key
 

@@ -1,0 +1,67 @@
+"""What all admin calls share: what is tried again, where, and for how long."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.client.admin import AdminClient
+from signalbox.client.topic_admin import NewTopic
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.describe_cluster import DescribeClusterResponse
+from tests.client.loopback_cluster import LoopbackCluster
+from tests.client.test_admin import with_admin
+from tests.client.test_topic_admin import created
+
+
+def test_only_what_waiting_heals_is_asked_again() -> None:
+    async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
+        broker = cluster.brokers[1]
+        answers = [(0, Error.NOT_CONTROLLER, Error.TOPIC_ALREADY_EXISTS), (Error.THROTTLING_QUOTA_EXCEEDED,), (0,)]
+        broker.scripts[ApiKey.CREATE_TOPICS] = lambda request, version: created(request, *answers.pop(0))
+        outcomes = await admin.create_topics([NewTopic(name=name) for name in "abc"])
+        assert {name: row.error for name, row in outcomes.items()} == {
+            "a": Error.NONE,
+            "b": Error.NONE,
+            "c": Error.TOPIC_ALREADY_EXISTS,
+        }
+        asked = [[topic.name for topic in row.topics] for row in broker.seen(ApiKey.CREATE_TOPICS)]
+        assert asked == [["a", "b", "c"], ["b"], ["b"]]
+        with pytest.raises(KafkaError, match="c: "):
+            outcomes["c"].raise_for_error()
+
+    with_admin(test)
+
+
+def test_a_cluster_without_a_controller_costs_the_deadline_and_says_so() -> None:
+    async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
+        cluster.brokers[1].scripts[ApiKey.CREATE_TOPICS] = lambda request, version: created(
+            request, Error.NOT_CONTROLLER
+        )
+        with pytest.raises(KafkaError) as refusal:
+            await admin.create_topic("a", timeout_ms=200)
+        assert refusal.value.error == Error.NOT_CONTROLLER
+
+    with_admin(test)
+
+
+def test_a_lost_connection_moves_the_request_to_another_node() -> None:
+    async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
+        for node_id in (1, 2):
+            cluster.brokers[node_id].scripts[ApiKey.CREATE_TOPICS] = lambda request, version: None
+        cluster.brokers[3].scripts[ApiKey.CREATE_TOPICS] = lambda request, version: created(request, 0)
+        assert (await admin.create_topic("a")).error == Error.NONE
+        assert len(cluster.brokers[3].seen(ApiKey.CREATE_TOPICS)) == 1
+
+    with_admin(test, size=3)
+
+
+def test_a_top_level_error_is_raised() -> None:
+    async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
+        cluster.brokers[1].scripts[ApiKey.DESCRIBE_CLUSTER] = lambda request, version: DescribeClusterResponse(
+            error_code=Error.CLUSTER_AUTHORIZATION_FAILED, error_message="not you"
+        )
+        with pytest.raises(KafkaError, match="not you"):
+            await admin.describe_cluster()
+
+    with_admin(test)

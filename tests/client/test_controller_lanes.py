@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from signalbox.client.client_security import sasl_login
+from signalbox.client.connection_settings import ConnectionSecurity, ConnectionSettings
+from signalbox.client.controller_lanes import MAX_LANES, ControllerLanes
+from signalbox.client.failures import AuthenticationRefused, ClientFailure
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.security.sasl.plain import PlainMechanism
+from tests.client.crossed_cluster import until
+from tests.client.loopback_cluster import LoopbackCluster
+from tests.client.test_client_security import authenticate_with
+from tests.client.test_controller_channel import Lookup
+
+Refusals = list[ClientFailure]
+
+
+def with_lanes(
+    test: Callable[[LoopbackCluster, Lookup, ControllerLanes, Refusals], Awaitable[None]],
+    settings: ConnectionSettings | None = None,
+) -> None:
+    async def run() -> None:
+        async with LoopbackCluster() as cluster:
+            await cluster.add_broker(1)
+            await cluster.add_broker(2)
+            lookup, refusals = Lookup(cluster), Refusals()
+            lanes = ControllerLanes(
+                lookup, "cluster-A", settings or ConnectionSettings(), lambda: None, refusals.append
+            )
+            try:
+                await test(cluster, lookup, lanes, refusals)
+            finally:
+                await lanes.close()
+
+    asyncio.run(run())
+
+
+def test_lanes_are_added_while_all_are_busy_and_no_more_than_allowed() -> None:
+    async def test(cluster: LoopbackCluster, lookup: Lookup, lanes: ControllerLanes, refusals: Refusals) -> None:
+        async def silent(request: object, version: int) -> None:
+            await asyncio.sleep(60)
+
+        cluster.brokers[1].scripts[ApiKey.METADATA] = silent
+        used = set()
+        for _ in range(MAX_LANES * 3):
+            lane = None
+            while lane is None:
+                lane = lanes.take()
+                await asyncio.sleep(0.001)
+            lane.send(MetadataRequest(), 12)
+            used.add(id(lane))
+        assert len(used) == cluster.brokers[1].connections == MAX_LANES
+
+    with_lanes(test)
+
+
+def test_a_lane_that_is_cut_is_opened_again_without_being_asked() -> None:
+    async def test(cluster: LoopbackCluster, lookup: Lookup, lanes: ControllerLanes, refusals: Refusals) -> None:
+        lanes.open_soon()
+        await until(lambda: lanes.api_ranges is not None)
+        await cluster.brokers[1].stop()
+        await until(lambda: lanes.api_ranges is None)
+        await cluster.brokers[1].start()
+        await until(lambda: lanes.api_ranges is not None)
+
+    with_lanes(test)
+
+
+def test_a_controller_that_hangs_up_at_once_is_not_hammered() -> None:
+    async def test(cluster: LoopbackCluster, lookup: Lookup, lanes: ControllerLanes, refusals: Refusals) -> None:
+        broker = cluster.brokers[1]
+        lanes.open_soon()
+        ends = asyncio.get_running_loop().time() + 0.4
+        while asyncio.get_running_loop().time() < ends:
+            for writer in tuple(broker._writers):
+                if broker.seen(ApiKey.API_VERSIONS):
+                    writer.transport.abort()
+            await asyncio.sleep(0.002)
+        assert 2 <= broker.connections <= 20
+
+    with_lanes(test)
+
+
+def test_credentials_that_are_refused_are_told() -> None:
+    async def test(cluster: LoopbackCluster, lookup: Lookup, lanes: ControllerLanes, refusals: Refusals) -> None:
+        authenticate_with(cluster.brokers[1], PlainMechanism({"broker": "right"}))
+        lanes.open_soon()
+        await until(lambda: bool(refusals))
+        assert isinstance(refusals[0], AuthenticationRefused)
+
+    security = ConnectionSecurity(sasl=sasl_login("PLAIN", "broker", "wrong"))
+    with_lanes(test, ConnectionSettings(security=security))

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from signalbox.client import failures
+from signalbox.client.failures import AuthenticationRefused, ClientFailure, ConnectFailed, ConnectionLost, Misrouted
+from signalbox.client.node import Address, Identity
+
+ADDRESS = Address("::1", 9092)
+
+
+def test_a_failure_names_the_address_and_how_far_it_got() -> None:
+    assert str(ConnectFailed(ADDRESS, "tls", "bad name")) == "could not connect to [::1]:9092 (tls): bad name"
+    assert str(ConnectionLost(ADDRESS, "reset")) == "connection to [::1]:9092 lost: reset"
+
+
+def test_a_misroute_says_what_to_check() -> None:
+    text = str(Misrouted(ADDRESS, Identity("c", 2)))
+    assert "wanted node 2 of cluster c" in text
+    assert "DNS, load balancer, port map" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "retriable"),
+    [
+        ("ConnectFailed", True),
+        ("ConnectionLost", True),
+        ("Misrouted", True),
+        ("NoUsableNode", True),
+        ("PeerBroke", True),
+        ("AuthenticationRefused", False),
+        ("VersionUnsupported", False),
+        ("DeadlinePassed", False),
+        ("ChannelClosed", False),
+        ("ConfigRefused", False),
+    ],
+)
+def test_what_may_be_tried_again(name: str, retriable: bool) -> None:
+    failure = getattr(failures, name)
+    assert issubclass(failure, ClientFailure)
+    assert failure.retriable is retriable
+
+
+def test_a_refused_login_is_a_failed_connect_at_its_stage() -> None:
+    assert AuthenticationRefused(ADDRESS, "no").stage == "sasl"

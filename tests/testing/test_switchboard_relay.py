@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import asyncio
+
+from signalbox.testing.switchboard import Switchboard
+
+
+def test_a_target_that_says_goodbye_is_heard_to_the_last_byte() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readexactly(3) + b"!")
+        writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        async with Switchboard() as board:
+            address = await board.add_line("l", server.sockets[0].getsockname()[:2])
+            for delay_ms in (0, 20):
+                board.delay("l", delay_ms)
+                reader, writer = await asyncio.open_connection(*address)
+                writer.write(b"bye")
+                assert await asyncio.wait_for(reader.read(), 2) == b"bye!"
+                writer.close()
+        server.close()
+
+    asyncio.run(run())
+
+
+def test_a_slow_caller_slows_the_target_down_and_loses_nothing() -> None:
+    sent = bytes(1_000) * 8_000
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(sent)
+        await writer.drain()
+        writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        async with Switchboard() as board:
+            address = await board.add_line("l", server.sockets[0].getsockname()[:2])
+            reader, writer = await asyncio.open_connection(*address, limit=4_096)
+            await asyncio.sleep(0.1)
+            assert len(await asyncio.wait_for(reader.readexactly(len(sent)), 10)) == len(sent)
+            writer.close()
+        server.close()
+
+    asyncio.run(run())
+
+
+def test_what_was_said_before_the_target_was_reached_is_passed_on() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readexactly(5))
+        await writer.drain()
+
+    async def run() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        async with Switchboard() as board:
+            address = await board.add_line("l", server.sockets[0].getsockname()[:2])
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(b"early")
+            assert await asyncio.wait_for(reader.readexactly(5), 2) == b"early"
+            writer.close()
+        server.close()
+
+    asyncio.run(run())

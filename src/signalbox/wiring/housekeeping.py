@@ -25,20 +25,20 @@ class Housekeeping:
     def start(self) -> None:
         """Begin. Needs the broker epoch: the audit trail is written under it."""
         parts, config = self._parts, self._config
-        logs = parts.logs
+        logs = parts.data.logs
         expiration_ms = config["producer.id.expiration.ms"]
         for every_ms, chore in (
             (config["log.retention.check.interval.ms"], logs.run_retention),
             (config["log.flush.offset.checkpoint.interval.ms"], logs.checkpoint),
             (config["log.flush.scheduler.interval.ms"], logs.flush_due),
             (config["producer.id.expiration.check.interval.ms"], lambda: logs.expire_producers(expiration_ms)),
-            (int(ROLLUP_WINDOW_S * 1000), parts.rollups.flush),
+            (int(ROLLUP_WINDOW_S * 1000), parts.trail.rollups.flush),
         ):
             self._tasks.append(asyncio.get_running_loop().create_task(_repeat(every_ms / 1000, chore)))
         if config["audit.enable"]:
             self._tasks.append(
                 asyncio.get_running_loop().create_task(
-                    parts.audit.write(parts.epochs.broker_epoch, parts.audit_delivery)
+                    parts.trail.audit.write(parts.epochs.broker_epoch, parts.audit_delivery)
                 )
             )
 
@@ -48,8 +48,8 @@ class Housekeeping:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if drain_s and self._config["audit.enable"]:
-            self._parts.rollups.flush()
-            await self._parts.audit.drain(self._parts.audit_delivery, drain_s)
+            self._parts.trail.rollups.flush()
+            await self._parts.trail.audit.drain(self._parts.audit_delivery, drain_s)
         await self._parts.audit_delivery.close()
 
 

@@ -56,11 +56,9 @@ class Node:
         parts = self._parts = await build_parts(self.config, store, cluster_id, self.clock, self._fail)
         await parts.server.start_listening()
         await parts.keeper.register(self._registration(parts))
-        parts.lookup.start()
-        parts.channel.start()
-        parts.shutdown_lookup.start()
+        parts.ways.start()
         await parts.server.enable()
-        parts.replicas.start()
+        parts.data.replicas.start()
         await parts.controller.start()
         if parts.metrics_page is not None:
             self._metrics_port = await parts.metrics_page.start()
@@ -132,7 +130,7 @@ class Node:
         tries = self.config["controlled.shutdown.max.retries"]
         for attempt in range(tries + 1):
             try:
-                answer = await parts.shutdown_channel.request(request, _SHUTDOWN_REQUEST_MS)
+                answer = await parts.ways.shutdown_channel.request(request, _SHUTDOWN_REQUEST_MS)
             except KafkaError as error:
                 log.warning("controlled shutdown was not answered: %s", error)
             else:

@@ -13,6 +13,7 @@ import json
 import logging
 import signal
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 from signalbox.common.properties_file import parse_properties
@@ -77,7 +78,7 @@ async def serve(config: NodeConfig) -> None:
 
 def main(arguments: list[str]) -> int:
     """`arguments`: the properties file, then any number of `--override key=value`."""
-    overrides = [text for flag, text in zip(arguments[1:], arguments[2:], strict=False) if flag == "--override"]
+    overrides = [text for flag, text in pairwise(arguments) if flag == "--override"]
     config = load_config(Path(arguments[0]), overrides)
     if config is None:
         return 2

@@ -1,0 +1,59 @@
+"""The controller of a node with its channels to the brokers."""
+
+from __future__ import annotations
+
+import os
+
+from signalbox.client.death_probe import DeathProbe
+from signalbox.client.peer_channels import PeerChannels
+from signalbox.common.clock import Clock
+from signalbox.common.ids import new_uuid
+from signalbox.common.metrics import MetricName, Metrics
+from signalbox.controller.decision import Inputs
+from signalbox.controller.runtime import Controller, Neighbours
+from signalbox.controller.settings import ControllerSettings
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.store.port import MetadataStore
+from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
+from signalbox.wiring.guards import Guards
+
+_ACTIVE = MetricName("kafka.controller", "KafkaController", "ActiveControllerCount")
+
+
+def build_controller(
+    config: NodeConfig, store: MetadataStore, cluster_id: str, cache: MetadataCache, guards: Guards, metrics: Metrics,
+    clock: Clock,
+) -> tuple[Controller, PeerChannels]:  # fmt: skip
+    """A controller that has not joined the race yet. A connection that a broker closed is a hint for it."""
+    peers = PeerChannels(
+        cluster_id, guards.control, metrics, lambda broker_id, failure: controller.broker_connection_lost(broker_id)
+    )
+    controller = Controller(
+        config.node_id,
+        store,
+        Neighbours(peers, cache, DeathProbe()),
+        Inputs(_settings(config), _draw, new_uuid),
+        clock,
+    )
+    metrics.gauge(_ACTIVE, lambda: int(controller.is_active))
+    return controller, peers
+
+
+def _draw(limit: int) -> int:
+    """A random number from 0 to `limit` - 1, for placement."""
+    return int.from_bytes(os.urandom(4)) % limit
+
+
+def _settings(config: NodeConfig) -> ControllerSettings:
+    return ControllerSettings(
+        num_partitions=config["num.partitions"],
+        default_replication_factor=config["default.replication.factor"],
+        delete_topic_enable=config["delete.topic.enable"],
+        unclean_leader_election_enable=config["unclean.leader.election.enable"],
+        auto_leader_rebalance_enable=config["auto.leader.rebalance.enable"],
+        leader_imbalance_check_interval_seconds=config["leader.imbalance.check.interval.seconds"],
+        leader_imbalance_per_broker_percentage=config["leader.imbalance.per.broker.percentage"],
+        inter_broker_listener=config.listeners.inter_broker_listener_name,
+        static_configs=config.given,
+        broker_config_table=NODE_CONFIG,
+    )

@@ -1,0 +1,55 @@
+"""This broker's two ways to the active controller: the privileged listener for Envelopes and their like, the control
+plane for ControlledShutdown (SPEC C, Resolved). The target's registration says which listeners these are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from signalbox.client.controller_channel import ControllerChannel
+from signalbox.common.metrics import Metrics
+from signalbox.metadata.store.port import MetadataStore
+from signalbox.network.listener_table import ListenerTable
+from signalbox.wiring.controller_lookup import StoredControllerLookup
+from signalbox.wiring.guards import Guards
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerWays:
+    lookup: StoredControllerLookup
+    channel: ControllerChannel
+    shutdown_lookup: StoredControllerLookup
+    shutdown_channel: ControllerChannel
+
+    def start(self) -> None:
+        """Look the controller up and connect to it, so that its versions are known before the first request."""
+        self.lookup.start()
+        self.channel.start()
+        self.shutdown_lookup.start()
+
+    async def stop(self) -> None:
+        await self.lookup.stop()
+        await self.shutdown_lookup.stop()
+        await self.channel.close()
+        await self.shutdown_channel.close()
+
+
+def build_controller_ways(
+    table: ListenerTable, store: MetadataStore, cluster_id: str, guards: Guards, metrics: Metrics
+) -> ControllerWays:
+    """Both ways, not yet started."""
+    inter_broker, control = table.inter_broker_listener_name, table.control_plane_listener_name
+    over_control = table.privileged_listener_name == control
+    lookup = StoredControllerLookup(store, inter_broker, lambda registration: registration.privileged_listener)
+    channel = ControllerChannel(lookup, cluster_id, guards.control if over_control else guards.inter_broker)
+    lookup.on_change = channel.controller_changed
+    channel.expose(metrics, "forwarding")
+    shutdown_lookup = StoredControllerLookup(
+        store,
+        inter_broker,
+        lambda registration: registration.control_plane_listener or registration.privileged_listener,
+    )
+    shutdown_channel = ControllerChannel(
+        shutdown_lookup, cluster_id, guards.inter_broker if control is None else guards.control
+    )
+    shutdown_lookup.on_change = shutdown_channel.controller_changed
+    return ControllerWays(lookup, channel, shutdown_lookup, shutdown_channel)

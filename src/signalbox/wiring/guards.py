@@ -1,0 +1,63 @@
+"""Who may enter, and how this broker introduces itself elsewhere: listeners' TLS and SASL, outbound security, the
+authorizer. Everything that can only be seen wrong with files at hand (keys, passwords) is refused here, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.common.config_table import ConfigFault
+from signalbox.common.endpoint import SecurityProtocol
+from signalbox.network.listener_security import ListenerSecurity, build_security
+from signalbox.network.network_settings import NetworkSettings, read_network_settings
+from signalbox.security.authorizer import Authorizer
+from signalbox.security.sasl.scram import NoCredentials
+from signalbox.wiring.authorizers import build_authorizer
+from signalbox.wiring.configuration import NodeConfig
+from signalbox.wiring.outbound import connection_settings, outbound_security
+
+
+class ConfigRefused(RuntimeError):
+    """What is wrong with keys, certificates and passwords: all faults, one a line."""
+
+    def __init__(self, faults: list[ConfigFault]) -> None:
+        super().__init__("\n".join(map(str, faults)))
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """`inter_broker` and `control` are how peers' listeners of these parts are dialled."""
+
+    network: NetworkSettings
+    listeners: Mapping[str, ListenerSecurity]
+    inter_broker: ConnectionSettings
+    control: ConnectionSettings
+    authorizer: Authorizer
+
+
+def read_guards(config: NodeConfig) -> Guards:
+    """ConfigRefused with every fault."""
+    table = config.listeners
+    network, faults = read_network_settings(config.given, [row.name for row in table])
+    listeners, more = build_security(table, network, NoCredentials())
+    faults += more
+    inter_broker, more = outbound_security(
+        table.inter_broker_listener_name, table.inter_broker_security_protocol, network
+    )
+    faults += more
+    control, name = inter_broker, table.control_plane_listener_name
+    if name is not None:
+        control, more = outbound_security(name, table.security_protocol_of(name) or SecurityProtocol.PLAINTEXT, network)
+        faults += more
+    authorizer, more = build_authorizer(config)
+    faults += more
+    if faults:
+        raise ConfigRefused(faults)
+    return Guards(
+        network,
+        listeners,
+        connection_settings(config.node_id, inter_broker, config.values),
+        connection_settings(config.node_id, control, config.values),
+        authorizer,
+    )

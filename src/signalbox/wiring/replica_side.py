@@ -1,0 +1,109 @@
+"""Logs, replicas and the group coordinator above them: the data side of a node."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from signalbox.client.controller_channel import ControllerChannel
+from signalbox.common.clock import Clock
+from signalbox.common.metrics import Metrics
+from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.coordinator.opening import open_group_coordinator
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.replication.config_rows import replication_config
+from signalbox.replication.leader_channel import ReconnectingChannels
+from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.replication.replica_parts import Engine, Neighbours
+from signalbox.storage.background import ThreadBackground
+from signalbox.storage.config_rows import topic_defaults
+from signalbox.storage.file_system import RealFileSystem
+from signalbox.storage.log_manager import LogManager
+from signalbox.transport.data_loop import DataLoop
+from signalbox.wiring.cluster_view import CachedClusterView
+from signalbox.wiring.configuration import NodeConfig
+from signalbox.wiring.controller_requests import ChannelAlterPartition
+from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog
+from signalbox.wiring.guards import Guards
+from signalbox.wiring.leader_channels import LeaderConnector
+from signalbox.wiring.own_epochs import OwnEpochs
+from signalbox.wiring.topic_configs import TopicConfigView
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the data side needs of the rest of the node."""
+
+    config: NodeConfig
+    cluster_id: str
+    epochs: OwnEpochs
+    cache: MetadataCache
+    repository: ConfigRepository
+    guards: Guards
+    channel: ControllerChannel
+    data_loop: DataLoop
+    metrics: Metrics
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaSide:
+    logs: LogManager
+    replicas: ReplicaManager
+    coordinator: GroupCoordinator
+
+
+def build_replica_side(around: Surroundings, fail: Callable[[str], None]) -> ReplicaSide:
+    """Logs opened and recovered, replicas that host nothing yet. `fail`: no log directory works any more."""
+    config, loop = around.config, asyncio.get_running_loop()
+    configs = TopicConfigView(around.repository, topic_defaults(config.values))
+    logs = LogManager(
+        config["log.dirs"] or [config["log.dir"]],
+        RealFileSystem(),
+        around.clock,
+        ThreadBackground(loop.call_soon_threadsafe),
+        lambda directory: _log_directory_failed(replicas, fail, logs),
+        around.metrics,
+    )
+    logs.start(around.cluster_id, config.node_id, configs.log_config)
+    leadership = OffsetsLeadership()
+    inter_broker = config.listeners.inter_broker_listener_name
+    connector = LeaderConnector(
+        around.data_loop, around.cache, inter_broker, around.cluster_id, around.guards.inter_broker
+    )
+    replicas = ReplicaManager(
+        logs,
+        Neighbours(
+            config.node_id,
+            lambda: around.epochs.broker_epoch,
+            CachedClusterView(around.cache),
+            configs,
+            ChannelAlterPartition(around.channel, config["request.timeout.ms"]),
+            ReconnectingChannels(connector),
+            [leadership],
+        ),
+        Engine(around.clock, loop, around.data_loop.at_turn_end),
+        replication_config(dict(config.values)),
+    )
+    around.repository.subscribe(partial(_topic_config_changed, replicas))
+    # Twice the runtime's own deadline: the runtime gives up first and knows that the batch may still commit.
+    offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])
+    coordinator = open_group_coordinator(offsets_log, around.clock, config.values, around.metrics)
+    leadership.coordinator = coordinator
+    return ReplicaSide(logs, replicas, coordinator)
+
+
+def _log_directory_failed(replicas: ReplicaManager, fail: Callable[[str], None], logs: LogManager) -> None:
+    """The directory's partitions go offline; a broker without any working directory cannot go on (KIP-112)."""
+    replicas.logs_failed()
+    if not any(directory.online for directory in logs.directories):
+        fail("no log directory works any more")
+
+
+def _topic_config_changed(replicas: ReplicaManager, entity_path: str, configs: object) -> None:
+    kind, _, name = entity_path.partition("/")
+    if kind == "topics":
+        replicas.update_topic_config(name)

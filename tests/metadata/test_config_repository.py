@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from signalbox.common.clock import ManualClock
-from signalbox.metadata.config_repository import NOTIFICATION_LIFETIME_MS, ConfigRepository
+from signalbox.metadata.config_repository import MAX_NOTIFICATIONS, NOTIFICATION_LIFETIME_MS, ConfigRepository
 from signalbox.metadata.entity_config import encode_config_change, encode_configs
 from signalbox.metadata.layout import CONFIG_CHANGE_PREFIX, CONFIG_CHANGES
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
@@ -129,3 +129,42 @@ def test_old_news_is_removed() -> None:
         await following.repository.stop()
 
     asyncio.run(scenario())
+
+
+def test_many_news_are_halved() -> None:
+    async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
+        following = Following(reader)
+        await following.start()
+        halved = asyncio.Event()
+        writer.watch(CONFIG_CHANGES, halved.set)
+        await writer.commit([news("topics/none")] * MAX_NOTIFICATIONS)
+        await change(writer, "topics/t", Create("/config/topics/t", encode_configs({"a": "1"})))
+        await following.hears()
+        while len(await writer.children(CONFIG_CHANGES)) > MAX_NOTIFICATIONS // 2:
+            await halved.wait()
+            halved.clear()
+        assert len(await writer.children(CONFIG_CHANGES)) == MAX_NOTIFICATIONS // 2
+        await following.repository.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_who_slept_through_removed_news_loads_everything() -> None:
+    async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
+        await change(writer, "topics/t", Create("/config/topics/t", encode_configs({"a": "1"})))
+        await change(writer, "topics/u", Create("/config/topics/u", encode_configs({"a": "1"})))
+        following = Following(reader)
+        await following.start()
+        reader.pause()
+        await change(writer, "topics/t", Write("/config/topics/t", encode_configs({"a": "2"})))
+        await change(writer, "topics/u", Delete("/config/topics/u"))
+        old = await writer.children(CONFIG_CHANGES)
+        await writer.commit([Delete(f"{CONFIG_CHANGES}/{name}") for name in old])
+        await change(writer, "brokers/1", Create("/config/brokers/1", encode_configs({"b": "1"})))
+        reader.resume()
+        while following.repository.broker_config(1) != {"b": "1"} or following.repository.topic_config("u"):
+            await following.hears()
+        assert following.repository.topic_config("t") == {"a": "2"}
+        await following.repository.stop()
+
+    run_with_stores(2, scenario)

@@ -53,7 +53,7 @@ def _after_leader_and_isr(
                 working.append(partition)
             else:
                 error = Error.of(each.error_code).name
-                log.info("broker %d took no new state for %s: %s", broker_id, partition, error)
+                log.debug("broker %d took no new state for %s: %s", broker_id, partition, error)
     if failed or context.offline_replicas.get(broker_id):
         yield lambda now, inputs: replicas_offline(now, inputs, broker_id, failed, working)
 

@@ -1,7 +1,8 @@
 """Dynamic configs of every entity, kept current on every broker by the change notifications (facts §2.4).
 
 A notification names an entity and no more; the entity is read again, so notifications can be merged, repeated or
-come late. Those older than fifteen minutes are removed by whoever sees them.
+come late. Those older than fifteen minutes are removed by whoever sees them, and half of them when they become many;
+who finds that all it knew are gone (it slept) may have missed some and loads everything again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from signalbox.metadata.store.port import CommitRefused, Delete, Entry, Metadata
 log = logging.getLogger(__name__)
 
 NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
+MAX_NOTIFICATIONS = 1_000  # every change reads all of them
 _RETRY_S = 1.0
 
 ConfigListener = Callable[[str, Configs], None]
@@ -43,11 +45,7 @@ class ConfigRepository:
         self._cancel_watch = self._store.watch(CONFIG_CHANGES, self._notified)
         notifications = await self._store.children(CONFIG_CHANGES)
         self._last_notification = max(map(_number, notifications), default=-1)
-        for path, entry in (await self._store.read_tree(CONFIG)).items():
-            entity_path = path.removeprefix(CONFIG + "/")
-            if "/" not in entity_path or path.startswith(CONFIG_CHANGES) or entry.data is None:
-                continue
-            self._take(entity_path, path, entry)
+        await self._load_all()
 
     async def stop(self) -> None:
         """Follow no more."""
@@ -102,10 +100,24 @@ class ConfigRepository:
                 self._news = True
                 await asyncio.sleep(_RETRY_S)
 
+    async def _load_all(self) -> None:
+        found = await self._store.read_tree(CONFIG)
+        entities = {
+            path.removeprefix(CONFIG + "/"): path
+            for path, entry in found.items()
+            if "/" in path.removeprefix(CONFIG + "/") and not path.startswith(CONFIG_CHANGES) and entry.data is not None
+        }
+        for entity_path, path in entities.items():
+            self._take(entity_path, path, found[path])
+        for entity_path in self._configs.keys() - entities.keys():
+            self._take(entity_path, f"{CONFIG}/{entity_path}", None)
+
     async def _read_notifications(self) -> None:
         found = await self._store.read_tree(CONFIG_CHANGES)
         notifications = sorted((_number(path), path) for path in found if path != CONFIG_CHANGES)
         fresh = [(number, path) for number, path in notifications if number > self._last_notification]
+        if notifications and notifications[0][0] > self._last_notification + 1:
+            await self._load_all()
         entity_paths: dict[str, None] = {}
         for _, path in fresh:
             try:
@@ -136,14 +148,18 @@ class ConfigRepository:
                 log.exception("a follower of the configs failed on %s", entity_path)
 
     async def _remove_old(self, paths: list[str], found: Mapping[str, Entry]) -> None:
+        """`paths` are in the order of their numbers."""
         oldest_kept_ms = self._clock.now_ms() - NOTIFICATION_LIFETIME_MS
-        for path in paths:
-            if found[path].created_ms >= oldest_kept_ms:
-                continue
-            try:
-                await self._store.commit([Delete(path)])
-            except CommitRefused:
-                continue  # another broker removed it first
+        too_many = len(paths) - MAX_NOTIFICATIONS // 2 if len(paths) > MAX_NOTIFICATIONS else 0
+        removable = [
+            path for index, path in enumerate(paths) if index < too_many or found[path].created_ms < oldest_kept_ms
+        ]
+        if not removable:
+            return
+        try:
+            await self._store.commit([Delete(path) for path in removable])
+        except CommitRefused as refused:
+            log.debug("another broker removes old config changes: %s", refused)
 
 
 def _number(path: str) -> int:

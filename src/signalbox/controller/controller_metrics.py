@@ -1,0 +1,70 @@
+"""The controller's gauges under Kafka's names (`kafka.controller:type=KafkaController`); 0 off the active controller.
+
+Counts are taken when somebody scrapes: nothing is paid for in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from signalbox.common.metrics import MetricName, Metrics
+from signalbox.controller.context import ControllerContext
+from signalbox.controller.partition_control import is_offline
+
+_GROUP = "kafka.controller"
+
+
+class Measured(Protocol):
+    """The controller as its gauges see it."""
+
+    @property
+    def is_active(self) -> bool: ...
+
+    @property
+    def context(self) -> ControllerContext | None: ...
+
+    @property
+    def queue_size(self) -> int: ...
+
+
+def offline_partitions(context: ControllerContext) -> int:
+    """Partitions without a living leader."""
+    return sum(is_offline(context, partition) for partition in context.partitions())
+
+
+def imbalanced_partitions(context: ControllerContext) -> int:
+    """Partitions that their preferred replica does not lead."""
+    count = 0
+    for partition in context.partitions():
+        state, replicas = context.state(partition), context.replicas(partition)
+        count += state is None or state.leader != replicas[0]
+    return count
+
+
+_COUNTS: dict[str, Callable[[ControllerContext], int]] = {
+    "OfflinePartitionsCount": offline_partitions,
+    "PreferredReplicaImbalanceCount": imbalanced_partitions,
+    "GlobalTopicCount": lambda context: len(context.topics),
+    "GlobalPartitionCount": lambda context: sum(len(topic.assignment.replicas) for topic in context.topics.values()),
+    "TopicsToDeleteCount": lambda context: len(context.deleting),
+    "ReplicasToDeleteCount": lambda context: sum(map(len, context.deleting.values())),
+    "ActiveBrokerCount": lambda context: len(context.brokers),
+    "ShuttingDownBrokerCount": lambda context: len(context.shutting_down),
+}
+
+
+def measure_controller(metrics: Metrics, controller: Measured) -> None:
+    """Register all gauges of a controller."""
+    metrics.gauge(MetricName(_GROUP, "KafkaController", "ActiveControllerCount"), lambda: int(controller.is_active))
+    metrics.gauge(MetricName(_GROUP, "ControllerEventManager", "EventQueueSize"), lambda: controller.queue_size)
+    for name, count in _COUNTS.items():
+        metrics.gauge(MetricName(_GROUP, "KafkaController", name), _reading(controller, count))
+
+
+def _reading(controller: Measured, count: Callable[[ControllerContext], int]) -> Callable[[], float]:
+    def read() -> float:
+        context = controller.context
+        return 0 if context is None else count(context)
+
+    return read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from signalbox.broker.audit_rollups import ROLLUP_WINDOW_S
 from signalbox.protocol.error_table import KafkaError
@@ -28,7 +28,7 @@ class Housekeeping:
         logs = parts.data.logs
         expiration_ms = config["producer.id.expiration.ms"]
         for every_ms, chore in (
-            (config["log.retention.check.interval.ms"], logs.run_retention),
+            (config["log.retention.check.interval.ms"], logs.retention_slices),
             (config["log.flush.offset.checkpoint.interval.ms"], logs.checkpoint),
             (config["log.flush.scheduler.interval.ms"], logs.flush_due),
             (config["producer.id.expiration.check.interval.ms"], lambda: logs.expire_producers(expiration_ms)),
@@ -58,6 +58,10 @@ async def _repeat(every_s: float, chore: Callable[[], object]) -> None:
     while True:
         await asyncio.sleep(min(every_s, 86_400.0))
         try:
-            chore()
+            done = chore()
+            if isinstance(done, Iterator):
+                # A long chore comes in slices: between two of them the loop serves requests.
+                for _ in done:
+                    await asyncio.sleep(0)
         except (OSError, KafkaError):
             log.exception("a chore failed; it is tried again at its next time")

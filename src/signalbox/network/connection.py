@@ -33,8 +33,8 @@ class Connection:
     """`hot_shapes` belongs to the hot path: what it remembers about this connection's requests."""
 
     __slots__ = (
-        "_buffer", "_deferred", "_request", "_versions", "authentication", "channel", "context", "established",
-        "hot_path", "hot_shapes", "last_header", "listener", "opened_at",
+        "_buffer", "_deferred", "_plane", "_request", "_sink", "_versions", "authentication", "channel", "context",
+        "established", "hot_path", "hot_shapes", "last_header", "listener", "opened_at",
     )  # fmt: skip
 
     def __init__(self, listener: Listener, channel: FrameChannel, context: RequestContext) -> None:
@@ -48,6 +48,8 @@ class Connection:
         self.opened_at = channel.active_at
         self.last_header: RequestHeader | None = None
         self._versions = listener.served_versions
+        self._sink = listener.sink
+        self._plane = listener.plane
         self._buffer: PooledBuffer | None = None
         self._deferred = False
         self._request: InboundRequest | None = None
@@ -74,6 +76,11 @@ class Connection:
         if self._deferred:
             self.respond_nothing()
 
+    def serves(self, api_key: int, api_version: int) -> bool:
+        """Whether the listener takes this version of the API."""
+        lowest, highest = self._versions.get(api_key, (1, 0))
+        return lowest <= api_version <= highest
+
     def respond_nothing(self) -> None:
         """The deferred frame takes no answer."""
         self._deferred = False
@@ -89,7 +96,7 @@ class Connection:
 
     def on_frame(self, frame: memoryview, buffer: PooledBuffer | None) -> None:
         """A complete frame of an authenticated peer."""
-        self.listener.plane.requests += 1
+        self._plane.requests += 1
         self._buffer = buffer
         if self.hot_path is not None and self.hot_path.try_frame(self, frame):
             if buffer is not None and not self._deferred:
@@ -107,8 +114,9 @@ class Connection:
         lowest, highest = self._versions.get(key, (1, 0))
         if lowest <= version <= highest or key == _API_VERSIONS:
             self._request = request = InboundRequest(self, header, frame, body_offset, self.channel.active_at)
-            self.channel.mute()
-            self.listener.sink.submit(request)
+            self._sink.submit(request)
+            if self._request is not None:
+                self.channel.mute()
         elif key in SASL_APIS:
             self._late_sasl_request(header, frame, body_offset)
         else:
@@ -118,8 +126,9 @@ class Connection:
         """Hand on a request that came while authentication has the frames (ApiVersions)."""
         self.last_header = header
         self._request = InboundRequest(self, header, frame, body_offset, self.channel.active_at)
-        self.channel.mute()
-        self.listener.sink.submit(self._request)
+        self._sink.submit(self._request)
+        if self._request is not None:
+            self.channel.mute()
 
     def finish(self, request: InboundRequest, chunks: Sequence[Chunk] | None) -> None:
         """`request` is answered; called by the request itself."""
@@ -128,11 +137,13 @@ class Connection:
                 return
             raise RuntimeError(f"{request.header} on {self.connection_id} was answered twice")
         self._request = None
+        channel = self.channel
         if chunks is not None:
-            self.channel.send_frame(chunks)
+            channel.send_frame(chunks)
         if self._buffer is not None:
             self._release()
-        self.channel.unmute()
+        if channel.muted:
+            channel.unmute()
 
     # -- ends
 

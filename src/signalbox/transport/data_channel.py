@@ -8,11 +8,14 @@ without a copy. A muted channel with data pending leaves the read interest, else
 from __future__ import annotations
 
 import logging
+import os
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
+from struct import Struct
 from typing import Any
 
+from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_SEND_QUEUE_BYTES
 from signalbox.transport.buffer_pool import PooledBuffer
 from signalbox.transport.data_loop import GONE, READ, WRITE, DataLoop
@@ -21,9 +24,11 @@ from signalbox.transport.frame_reader import SIZE_BYTES, FrameReader, FrameSizeE
 from signalbox.transport.send_queue import SendQueue
 from signalbox.transport.socket_address import address_of
 
+_read_size = Struct(">i").unpack_from
 log = logging.getLogger("signalbox.transport")
 
 _LARGE_FRAME_BYTES = 65_536
+_READ_AND_JOIN_BYTES = 16_384  # up to here one read and one join are cheaper than the loop's staging memory
 _MAX_READ_BYTES = 1_048_576  # one read is part of one slice
 PEER_CLOSED = "the peer closed the connection"
 
@@ -36,10 +41,9 @@ class DataChannel:
     """See `FrameChannel` for the interface."""
 
     __slots__ = (
-        "_closing", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_reader", "_resuming",
-        "_size_prefix",
-        "_sock", "active_at", "bytes_in", "bytes_out", "closed", "fault", "local_address", "on_closed", "on_ready",
-        "peer_address", "stalled_since",
+        "_closing", "_corked", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_reader", "_recv_into",
+        "_resuming", "_send", "_size_prefix", "_sock", "active_at", "bytes_in", "bytes_out", "closed", "fault",
+        "local_address", "on_closed", "on_ready", "peer_address", "stalled_since",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket, max_frame_bytes: int = MAX_FRAME_SIZE_BYTES) -> None:
@@ -52,6 +56,9 @@ class DataChannel:
         self._reader = FrameReader(loop.pool, _unset, max_frame_bytes)
         self._size_prefix = memoryview(bytearray(SIZE_BYTES))
         self._expects_large = False
+        self._recv_into = sock.recv_into
+        self._send = sock.send
+        self._corked = False
         self._flushing = False
         self._resuming = False
         self._closing: str | None = None
@@ -103,19 +110,51 @@ class DataChannel:
         return self._sock.fileno()
 
     def send_frame(self, chunks: Sequence[Chunk]) -> None:
-        if self.closed:
-            return
-        queue = self._queue
         if len(chunks) == 1 and type(chunks[0]) is bytes:
-            size = len(chunks[0])
-            queue.append(size.to_bytes(4) + chunks[0], size + 4)
-        else:
+            self.send_whole(len(chunks[0]).to_bytes(4) + chunks[0])
+        elif not self.closed:
             size = sum(map(len, chunks))
-            queue.append(size.to_bytes(4), 4)
-            queue.extend(chunks, size)
-        if queue.size_bytes > MAX_SEND_QUEUE_BYTES:
+            self._queue.append(size.to_bytes(4), 4)
+            self._enqueue(chunks, size)
+
+    def send_whole(self, frame: bytes) -> None:
+        """Send a frame that already begins with its size: at once where nothing else is to go before it."""
+        if self._queue.size_bytes or self._corked or self.closed:
+            if not self.closed:
+                self._enqueue((frame,), len(frame))
+            return
+        try:
+            sent = self._send(frame)
+        except OSError:
+            sent = 0  # a full socket, or a dead one: the flush tells them apart, and closes outside the caller
+        self.bytes_out += sent
+        if sent < len(frame):
+            self._queue.append(frame[sent:], len(frame) - sent)
+            self._flush_soon()
+
+    def send_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
+        """Send a frame around a stretch of a file; `head` begins with the size of the whole."""
+        size = records.size
+        if size <= _READ_AND_JOIN_BYTES and not self._corked:
+            try:
+                data = os.pread(records.fd, size, records.position)
+            except OSError:
+                data = b""  # the flush meets the same error, and closes
+            if len(data) == size:
+                self.send_whole(b"".join((head, data, tail)))
+                return
+        if not self.closed:
+            self._enqueue((head, records, tail), len(head) + size + len(tail))
+
+    def _enqueue(self, chunks: Sequence[Chunk], size_bytes: int) -> None:
+        self._queue.extend(chunks, size_bytes)
+        if self._queue.size_bytes > MAX_SEND_QUEUE_BYTES:
             self.close(f"more than {MAX_SEND_QUEUE_BYTES} bytes wait for a peer that does not read")
-        elif not self._flushing:
+        else:
+            self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        if not self._flushing:
             self._flushing = True
             self._loop.flush_soon(self)
 
@@ -162,6 +201,31 @@ class DataChannel:
     # -- the loop's side
 
     def on_events(self, events: int) -> None:
+        reader = self._reader
+        if events != READ or reader.muted or reader.target is not None or reader.prefix or self._expects_large:
+            self._dispatch(events)
+            return
+        # Nearly all events are this one: between two frames, and exactly one whole frame has come.
+        loop = self._loop
+        view = loop.receive_view
+        try:
+            count = self._recv_into(view)
+        except OSError as error:
+            self._receive_failed(error)
+            return
+        self.active_at = loop.now
+        self.bytes_in += count
+        if count > SIZE_BYTES and _read_size(view)[0] == count - SIZE_BYTES < reader.max_frame_bytes:
+            try:
+                reader.on_frame(view[SIZE_BYTES:count], None)
+            except Exception as error:
+                self._break(error)
+        elif count:
+            self._feed(view, count)
+        else:
+            self.close(PEER_CLOSED)
+
+    def _dispatch(self, events: int) -> None:
         if events & WRITE:
             self.flush()
             if self.closed:
@@ -206,43 +270,54 @@ class DataChannel:
         target = reader.target
         try:
             if target is not None:
-                count = self._sock.recv_into(target, _MAX_READ_BYTES if len(target) > _MAX_READ_BYTES else 0)
-            elif self._expects_large and not reader.mid_frame:
+                count = self._recv_into(target, _MAX_READ_BYTES if len(target) > _MAX_READ_BYTES else 0)
+            elif self._expects_large and not reader.prefix:
                 self._read_size_first()
                 return
             else:
-                count = self._sock.recv_into(loop.receive_view)
-        except (BlockingIOError, InterruptedError):
-            return
+                count = self._recv_into(loop.receive_view)
         except OSError as error:
-            self.close(f"receiving failed: {error}")
+            self._receive_failed(error)
             return
+        self.active_at = loop.now
+        self.bytes_in += count
         if not count:
             self.close(PEER_CLOSED)
-            return
-        self.bytes_in += count
-        self.active_at = loop.now
-        try:
-            if target is not None:
+        elif target is None:
+            self._feed(loop.receive_view, count)
+        else:
+            try:
                 reader.filled(count)
-            else:
-                reader.feed(loop.receive_view, 0, count)
-                if reader.target is not None and len(reader.target) > _LARGE_FRAME_BYTES:
-                    self._expects_large = True
+            except Exception as error:
+                self._break(error)
+
+    def _feed(self, view: memoryview, count: int) -> None:
+        """Any number of frames and pieces of frames; their answers leave together at the end of the turn."""
+        reader = self._reader
+        self._corked = True
+        try:
+            reader.feed(view, 0, count)
         except FrameSizeError as error:
             self._refuse_frame(error)
         except Exception as error:
             self._break(error)
+        self._corked = False
+        if reader.target is not None and len(reader.target) > _LARGE_FRAME_BYTES:
+            self._expects_large = True
+
+    def _receive_failed(self, error: OSError) -> None:
+        if not isinstance(error, BlockingIOError | InterruptedError):
+            self.close(f"receiving failed: {error}")
 
     def _read_size_first(self) -> None:
         """The last frame was large: read just the size of the next, then straight into its own buffer."""
         reader, prefix = self._reader, self._size_prefix
-        count = self._sock.recv_into(prefix)
+        count = self._recv_into(prefix)
         if count < SIZE_BYTES:
             if not count:
                 self.close(PEER_CLOSED)
             else:
-                reader.feed(prefix, 0, count)
+                self._feed(prefix, count)
             return
         size = int.from_bytes(prefix, signed=True)
         self.bytes_in += count

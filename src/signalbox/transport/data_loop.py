@@ -50,7 +50,7 @@ class DataLoop:
         self._loop = loop
         self._budget = budget_us / 1_000_000
         self._epoll = select.epoll()
-        self._members: dict[int, LoopMember] = {}
+        self._members: dict[int, Callable[[int], None]] = {}
         self._ready: list[tuple[int, int]] = []
         self._runnable: list[Callable[[], None]] = []
         self._turn_end: list[Callable[[], None]] = []
@@ -93,7 +93,7 @@ class DataLoop:
     def register(self, sock: socket.socket, member: LoopMember, interest: int = READ) -> None:
         """Add `sock`; `member.on_events` is called while it is ready for `interest`."""
         self._epoll.register(sock.fileno(), interest)
-        self._members[sock.fileno()] = member
+        self._members[sock.fileno()] = member.on_events
 
     def modify(self, sock: socket.socket, interest: int) -> None:
         self._epoll.modify(sock.fileno(), interest)
@@ -184,9 +184,9 @@ class DataLoop:
                 return
         members = self._members
         for done, (fd, events) in enumerate(ready, 1):
-            member = members.get(fd)
-            if member is not None:
-                member.on_events(events)
+            on_events = members.get(fd)
+            if on_events is not None:
+                on_events(events)
             if clock() >= deadline:
                 # A left-over event may be stale when its turn comes: members must bear a socket that is not ready.
                 self._ready = ready[done:]

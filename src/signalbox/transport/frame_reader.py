@@ -29,8 +29,8 @@ class FrameReader:
     """One connection's place in its incoming stream."""
 
     __slots__ = (
-        "_backlog", "_backlog_start", "_buffer", "_filled", "_frame", "_own", "_pool", "_prefix", "max_frame_bytes",
-        "muted", "on_frame", "target",
+        "_backlog", "_backlog_start", "_buffer", "_filled", "_frame", "_own", "_pool", "max_frame_bytes",
+        "muted", "on_frame", "prefix", "target",
     )  # fmt: skip
 
     def __init__(self, pool: BufferPool, on_frame: FrameCallback, max_frame_bytes: int) -> None:
@@ -43,7 +43,8 @@ class FrameReader:
         self._frame: memoryview | None = None
         self._buffer: PooledBuffer | None = None
         self._filled = 0
-        self._prefix = b""
+        # Bytes of a size that was torn apart; with it empty and no target the stream stands between two frames.
+        self.prefix = b""
         self._own: bytearray | None = None  # the backlog's memory
         self._backlog: memoryview | None = None
         self._backlog_start = 0
@@ -56,11 +57,11 @@ class FrameReader:
     @property
     def mid_frame(self) -> bool:
         """Whether a frame has begun but not ended."""
-        return self.target is not None or self._prefix != b""
+        return self.target is not None or self.prefix != b""
 
     def feed(self, view: memoryview, start: int, end: int) -> None:
         """Take `view[start:end]`; complete frames are delivered at once. Only while neither muted nor mid-target."""
-        if self._prefix:
+        if self.prefix:
             start = self._finish_prefix(view, start, end)
         while end - start >= SIZE_BYTES:
             (size,) = _read_size(view, start)
@@ -80,7 +81,7 @@ class FrameReader:
                 self._keep(view, start, end)
                 return
         if start < end:
-            self._prefix = bytes(view[start:end])
+            self.prefix = bytes(view[start:end])
 
     def expect(self, size: int) -> None:
         """A size prefix was read by the caller itself: begin that frame in a buffer of its own."""
@@ -123,7 +124,7 @@ class FrameReader:
         """The connection is gone: give the buffer back and deliver nothing more."""
         self.muted = True
         self._own = self._backlog = self.target = self._frame = None
-        self._prefix = b""
+        self.prefix = b""
         if self._buffer is not None:
             self._pool.release(self._buffer)
             self._buffer = None
@@ -135,13 +136,13 @@ class FrameReader:
 
     def _finish_prefix(self, view: memoryview, start: int, end: int) -> int:
         """A size prefix was torn apart. With it complete, the frame gets a buffer of its own."""
-        taken = min(SIZE_BYTES - len(self._prefix), end - start)
-        self._prefix += bytes(view[start : start + taken])
+        taken = min(SIZE_BYTES - len(self.prefix), end - start)
+        self.prefix += bytes(view[start : start + taken])
         start += taken
-        if len(self._prefix) < SIZE_BYTES:
+        if len(self.prefix) < SIZE_BYTES:
             return start
-        (size,) = _read_size(self._prefix)
-        self._prefix = b""
+        (size,) = _read_size(self.prefix)
+        self.prefix = b""
         self.expect(size)
         if self.target is not None:
             count = min(len(self.target), end - start)

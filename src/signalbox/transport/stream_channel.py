@@ -87,12 +87,19 @@ class StreamChannel(asyncio.Protocol):
         return self._tls.peer_certificate if self._tls is not None else None
 
     def send_frame(self, chunks: Sequence[Chunk]) -> None:
+        self._enqueue((sum(map(len, chunks)).to_bytes(4), *chunks))
+
+    def send_whole(self, frame: bytes) -> None:
+        self._enqueue((frame,))
+
+    def send_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
+        self._enqueue((head, records, tail))
+
+    def _enqueue(self, chunks: Sequence[Chunk]) -> None:
         if self.closed:
             return
-        size = sum(map(len, chunks))
-        self._chunks.append(size.to_bytes(4))
         self._chunks.extend(chunks)
-        self.queued_bytes += size + 4
+        self.queued_bytes += sum(map(len, chunks))
         if self.queued_bytes > MAX_SEND_QUEUE_BYTES:
             self.close(f"more than {MAX_SEND_QUEUE_BYTES} bytes wait for a peer that does not read")
         else:

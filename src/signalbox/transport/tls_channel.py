@@ -32,6 +32,7 @@ class TlsDataChannel(DataChannel):
         self._tls = tls
         self._wire = SendQueue(loop.staging)
         self._said_goodbye = False
+        self._corked = True  # nothing leaves as it is
 
     def start(self) -> None:
         self._loop.register(self._sock, self, self._interest)
@@ -44,6 +45,9 @@ class TlsDataChannel(DataChannel):
     @property
     def peer_certificate(self) -> dict[str, Any] | None:
         return self._tls.peer_certificate
+
+    def on_events(self, events: int) -> None:
+        self._dispatch(events)
 
     def flush(self) -> None:
         self._flushing = False

@@ -82,7 +82,7 @@ def test_swapped_addresses_are_refused_and_healed_without_the_callers_help() -> 
         started = asyncio.get_running_loop().time()
         await board.restore()
         await until(lambda: not any(row.set_aside for row in client.routes()))
-        assert asyncio.get_running_loop().time() - started < 1.0
+        assert asyncio.get_running_loop().time() - started < 2.0
         assert (await client.request(2, NO_TOPICS)).cluster_id == "cluster-A"
 
     with_client(test)

@@ -151,8 +151,8 @@ def test_two_swapped_brokers_lose_nothing_repeat_nothing_and_leave_the_third_alo
             assert numbers == list(range(index, sent, 6))
         assert 1 <= client.rebootstraps <= 2
         untouched = [i for i, row in topic.partitions.items() if row.leader_id == 1]
-        assert max(worst[index] for index in untouched) < 1.0
+        assert max(worst[index] for index in untouched) < 1.5
         healed = max(worst.values()) - (heal_at - swap_at)
-        assert healed < 1.0, f"back {healed:.2f} s after the wires were right again"
+        assert healed < 2.0, f"back {healed:.2f} s after the wires were right again"
 
     with_client(cluster, test)

@@ -48,7 +48,7 @@ def test_a_lone_record_lingers_as_long_as_told_and_no_longer() -> None:
             for _ in range(3):
                 started = loop.time()
                 await (await producer.send("t1", b"x"))
-                assert 0.05 <= loop.time() - started < 0.4
+                assert 0.05 <= loop.time() - started < 0.9
 
     with_client(test)
 

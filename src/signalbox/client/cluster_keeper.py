@@ -14,14 +14,14 @@ from contextlib import aclosing
 from signalbox.client.bootstrap import Seeds
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_id_policy import ClusterIdPolicy
-from signalbox.client.connection import connect
 from signalbox.client.connection_pool import ConnectionPool
 from signalbox.client.failures import ClientFailure, Misrouted
 from signalbox.client.metadata_view import MetadataView
 from signalbox.client.node import Node, Purpose
-from signalbox.client.quarantine import Quarantine, Route
+from signalbox.client.quarantine import Quarantine
 from signalbox.client.rebootstrap import Rebootstrap
 from signalbox.client.rebootstrap_table import Action, Phase
+from signalbox.client.route_prober import RouteProber
 from signalbox.protocol.messages.metadata import MetadataRequest
 
 log = logging.getLogger("signalbox.client")
@@ -53,8 +53,9 @@ class ClusterKeeper:
         self._refresh_at = 0.0
         self._refresh_backoff_ms = 0.0
         self._turn = 0
-        self._probes: dict[Route, asyncio.Task[None]] = {}
+        self._prober = RouteProber(self.machine, connections, self._probed)
         self._task = self._loop.create_task(self._keep(), name="cluster keeper")
+        self._task.add_done_callback(_report_death)
 
     # -- what others ask
 
@@ -114,10 +115,9 @@ class ClusterKeeper:
         self.machine.route_verified((node.node_id, node.address))
 
     async def close(self) -> None:
-        tasks = [self._task, *self._probes.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        await self._prober.close()
         self.pool.drop_all("the client is closed")
 
     # -- the keeper's own work
@@ -136,9 +136,7 @@ class ClusterKeeper:
     async def _tend(self) -> None:
         """The cluster is known: probe what is in quarantine, refresh what is old, sleep."""
         now_ms = self.now_ms()
-        for route in self.quarantine.due_probes(now_ms):
-            if route not in self._probes:
-                self._probes[route] = self._loop.create_task(self._probe(route, self.machine.generation))
+        self._prober.probe_due(now_ms)
         if self.quarantine.take_seed_refresh(now_ms):
             await self._bootstrap()
         elif self._loop.time() >= self._refresh_at:
@@ -222,26 +220,11 @@ class ClusterKeeper:
         self._refresh_backoff_ms = min(grown, self.settings.retry_backoff_max_ms)
         self._refresh_at = self._loop.time() + self._refresh_backoff_ms / 1000
 
-    async def _probe(self, route: Route, generation: int) -> None:
-        """Does the quarantined route lead to its node by now? One connect with identity says so."""
-        node_id, address = route
-        try:
-            connection = await connect(address, self.settings.connections(), self.machine.identity_of(node_id))
-        except Misrouted:
-            if self.quarantine.holds(route):
-                self.quarantine.note_refusal(route, self.now_ms())
-                self.quarantine.set_aside(route, self.now_ms())
-        except ClientFailure:
-            if self.quarantine.holds(route):
-                self.quarantine.set_aside(route, self.now_ms())
-        else:
-            connection.close("the probe is over")
-            log.warning("node %d answers at %s again", node_id, address)
-            self.machine.route_verified(route)
+    def _probed(self, verified: bool) -> None:
+        """A probe has ended: waiters look again when a route came back, the keeper plans anew in any case."""
+        if verified:
             self._notify()
-        finally:
-            del self._probes[route]
-            self._wake.set()
+        self._wake.set()
 
     def _carry_out(self, action: Action, node: Node | None = None) -> None:
         if action is Action.START_OVER:
@@ -264,3 +247,9 @@ class ClusterKeeper:
         """Everybody who waits for the view looks again."""
         self._changed.set()
         self._changed = asyncio.Event()
+
+
+def _report_death(task: asyncio.Task[None]) -> None:
+    """A keeper that dies of a fault of ours must not do so silently: calls would only run into their deadlines."""
+    if not task.cancelled() and task.exception() is not None:
+        log.critical("the cluster keeper died", exc_info=task.exception())

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ClientFailure
@@ -154,11 +154,11 @@ class Consumer:
                 if self._fetching.get(partition) == offset:
                     del self._fetching[partition]
 
-    async def _take(self, partition: TopicPartition, offset: int, row: object | None) -> None:
+    async def _take(self, partition: TopicPartition, offset: int, row: Any) -> None:
         """Put what came for a partition into the buffer, or deal with its error."""
-        error = Error.of(row.error_code) if row is not None else Error.UNKNOWN_TOPIC_OR_PARTITION  # type: ignore[attr-defined]
+        error = Error.of(row.error_code) if row is not None else Error.UNKNOWN_TOPIC_OR_PARTITION
         if error == Error.NONE:
-            self._buffer(partition, offset, row.records or b"")  # type: ignore[union-attr]
+            self._buffer(partition, offset, row.records or b"")
         elif error == Error.OFFSET_OUT_OF_RANGE and self._settings.auto_offset_reset in _RESET_TO:
             reset = _RESET_TO[self._settings.auto_offset_reset]
             self._positions[partition] = await self._offset_at(partition, reset)

@@ -1,0 +1,68 @@
+"""Looks after quarantined routes: does the address lead to its node by now? One connect with identity says so.
+
+Probes run beside each other and beside everything else, so a route that swallows connects holds nobody up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from signalbox.client.connection import connect
+from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.failures import ClientFailure, Misrouted
+from signalbox.client.quarantine import Route
+from signalbox.client.rebootstrap import Rebootstrap
+
+log = logging.getLogger("signalbox.client")
+
+
+class RouteProber:
+    """`on_probed(verified)` is called when a probe has ended."""
+
+    def __init__(self, machine: Rebootstrap, settings: ConnectionSettings, on_probed: Callable[[bool], None]) -> None:
+        self._machine = machine
+        self._settings = settings
+        self._on_probed = on_probed
+        self._probes: dict[Route, asyncio.Task[None]] = {}
+
+    def probe_due(self, now_ms: float) -> None:
+        """Start the probes whose time has come; one at a time per route."""
+        for route in self._machine.quarantine.due_probes(now_ms):
+            if route not in self._probes:
+                self._probes[route] = asyncio.get_running_loop().create_task(self._probe(route))
+
+    async def close(self) -> None:
+        tasks = tuple(self._probes.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _probe(self, route: Route) -> None:
+        node_id, address = route
+        verified = False
+        try:
+            connection = await connect(address, self._settings, self._machine.identity_of(node_id))
+        except ClientFailure as failure:
+            self._still_wrong(route, isinstance(failure, Misrouted))
+        else:
+            connection.close("the probe is over")
+            if connection.verified:
+                verified = True
+                log.warning("node %d answers at %s again", node_id, address)
+                self._machine.route_verified(route)
+            else:
+                self._still_wrong(route, refused=False)
+        finally:
+            del self._probes[route]
+            self._on_probed(verified)
+
+    def _still_wrong(self, route: Route, refused: bool) -> None:
+        """Later again. A route that is no longer in quarantine (Metadata changed) needs nothing."""
+        quarantine = self._machine.quarantine
+        now_ms = asyncio.get_running_loop().time() * 1000
+        if quarantine.holds(route):
+            if refused:
+                quarantine.note_refusal(route, now_ms)
+            quarantine.set_aside(route, now_ms)

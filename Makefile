@@ -36,5 +36,10 @@ unit: $(STAMP)  ## the tests that need nothing but Python
 
 test: lint unit  ## everything that must hold before a change lands
 
+DURATION ?= 120
+
+chaos: $(STAMP)  ## brokers killed and stopped under load: DURATION=120 (seconds) SEED=n
+	$(BIN)/python -m signalbox.testing.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED))
+
 clean:  ## remove what was built
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,65 @@
+"""`python -m signalbox.testing.chaos [--duration 120] [--seed n] [--folder build/chaos] [--report build/chaos.json]`.
+
+Exit code 0: nothing was lost, doubled or reordered and the run showed all it must; 1: a violation, each in words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import sys
+from pathlib import Path
+
+from signalbox.testing.chaos.run import Report, Run
+
+
+def main(arguments: list[str]) -> int:
+    """Run, report, write the report file."""
+    parser = argparse.ArgumentParser(prog="signalbox.testing.chaos", description=__doc__.splitlines()[0])
+    parser.add_argument("--duration", type=float, default=120.0, help="seconds of load and faults, at least")
+    parser.add_argument("--seed", type=int, default=None, help="which faults in which order; drawn if not given")
+    parser.add_argument("--folder", type=Path, default=Path("build/chaos"), help="emptied first, kept afterwards")
+    parser.add_argument("--report", type=Path, default=Path("build/chaos.json"))
+    parser.add_argument("--noise", action="store_true", help="also show which log lines were the most frequent")
+    given = parser.parse_args(arguments)
+    seed = secrets.randbelow(1_000_000) if given.seed is None else given.seed
+    _say(f"seed {seed}, {given.duration:.0f} s; brokers and logs in {given.folder}")
+    report = Run(seed, given.duration, given.folder, _say).run()
+    given.report.parent.mkdir(parents=True, exist_ok=True)
+    given.report.write_text(json.dumps(report.as_json(), indent=2) + "\n")
+    _show(report, given.noise)
+    return 1 if report.violations else 0
+
+
+def _show(report: Report, noise: bool) -> None:
+    verdict, comparison = report.verdict, report.comparison
+    _say(
+        f"seed {report.seed}: {report.seconds:.1f} s, {len(report.faults)} faults, {report.acknowledged:,} records "
+        f"acknowledged ({report.acknowledged / max(report.seconds, 1):,.0f} a second)"
+    )
+    if verdict is not None:
+        _say(
+            f"lost {verdict.lost}, duplicated {verdict.duplicated}, reordered {verdict.reordered}; "
+            f"group saw {report.group_saw:,} and {report.group_repeats:,} of them again"
+        )
+    if comparison is not None:
+        _say(
+            f"{comparison.replicas} replicas of {comparison.partitions} partitions compared, "
+            f"{comparison.size_bytes:,} bytes each: {len(comparison.differences)} differences"
+        )
+    if noise:
+        for node_id, rows in report.noise.items():
+            for text, count in rows:
+                _say(f"  broker {node_id} wrote {count:5} x {text}")
+    for text in report.violations:
+        _say(f"VIOLATION {text}")
+    _say("chaos: " + (f"{len(report.violations)} violations" if report.violations else "nothing violated"))
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,94 @@
+"""Inflicts planned faults on a cluster of processes, one at a time, and waits until the cluster is whole again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from signalbox.testing.chaos.plan import Fault, Kind
+from signalbox.testing.chaos.state_reader import StateReader
+from signalbox.testing.process_cluster import ProcessCluster
+
+WHOLE_TIMEOUT_S = 30.0
+_LOOK_S = 0.05
+
+
+class NotWhole(RuntimeError):
+    """The cluster did not recover from a fault."""
+
+
+@dataclass(slots=True)
+class Inflicted:
+    """What was done, when (seconds of the run), and how long the cluster took to be whole again."""
+
+    kind: str
+    broker: int
+    was_controller: bool
+    led: int  # how many partitions of the topic it led
+    at_s: float
+    hold_s: float
+    back_s: float = 0.0  # from its end (restart, SIGCONT) until every replica was in sync again
+    killed_by_peers: bool = False  # stopped inside a transaction, as the store's rules allow
+    silences_s: tuple[float, ...] = ()  # per partition, longest first: the longest time without an acknowledgement
+
+    def as_json(self) -> dict[str, Any]:
+        """For the report."""
+        return {
+            key: round(value, 3) if isinstance(value, float) else value
+            for key, value in asdict(self).items()
+            if key != "silences_s"
+        } | {"longest_silence_s": round(self.silences_s[0], 3) if self.silences_s else 0.0}
+
+
+class Inflictor:
+    """`started_s` is the monotonic time from which the run counts."""
+
+    def __init__(self, cluster: ProcessCluster, state: StateReader, topic: str, started_s: float) -> None:
+        self._cluster = cluster
+        self._state = state
+        self._topic = topic
+        self._started_s = started_s
+
+    def inflict(self, fault: Fault) -> Inflicted:
+        """Do it, undo it, wait for the cluster. NotWhole, ClusterFailed."""
+        controller_id = self._state.controller_id()
+        broker_id = fault.choose(list(self._cluster.brokers), controller_id)
+        done = Inflicted(
+            kind=fault.kind.value,
+            broker=broker_id,
+            was_controller=broker_id == controller_id,
+            led=list(self._state.leaders(self._topic).values()).count(broker_id),
+            at_s=time.monotonic() - self._started_s,
+            hold_s=fault.hold_s,
+        )
+        acts: dict[Kind, Callable[[int, float], bool]] = {Kind.KILL: self._kill, Kind.PAUSE: self._pause}
+        done.killed_by_peers = acts[fault.kind](broker_id, fault.hold_s)
+        ended_s = time.monotonic()
+        if not self._cluster.brokers[broker_id].running:
+            self._cluster.start_broker(broker_id)
+        self.wait_until_whole()
+        done.back_s = time.monotonic() - ended_s
+        return done
+
+    def wait_until_whole(self) -> None:
+        """All brokers registered, all replicas in sync. NotWhole says what was missing."""
+        deadline = time.monotonic() + WHOLE_TIMEOUT_S
+        while missing := self._state.what_is_missing(len(self._cluster.brokers)):
+            if time.monotonic() > deadline:
+                raise NotWhole(f"not whole after {WHOLE_TIMEOUT_S:.0f} s: {missing}")
+            time.sleep(_LOOK_S)
+
+    def _kill(self, broker_id: int, hold_s: float) -> bool:
+        self._cluster.kill(broker_id)
+        time.sleep(hold_s)
+        return False
+
+    def _pause(self, broker_id: int, hold_s: float) -> bool:
+        self._cluster.pause(broker_id)
+        time.sleep(hold_s)
+        if not self._cluster.brokers[broker_id].running:
+            return True
+        self._cluster.resume(broker_id)
+        return False

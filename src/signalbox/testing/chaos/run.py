@@ -1,0 +1,226 @@
+"""One run from the empty folder to the verdict: cluster, clients, faults, judgement."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from signalbox.testing.chaos.broker_logs import noisiest, troubles
+from signalbox.testing.chaos.faults import Inflicted, Inflictor, NotWhole
+from signalbox.testing.chaos.group import GroupMember, Seen, read_everything
+from signalbox.testing.chaos.ledger import Ledger, longest_silences
+from signalbox.testing.chaos.load import SteadyProducer
+from signalbox.testing.chaos.plan import FIRST_HAND, Kind, plan_faults
+from signalbox.testing.chaos.replicas import Comparison, compare_replicas
+from signalbox.testing.chaos.state_reader import StateReader
+from signalbox.testing.chaos.verdict import Verdict, judge
+from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
+
+TOPIC = "chaos"
+PARTITIONS = 6
+BROKERS = 3
+SESSION_S = 6.0
+PRODUCERS = 2
+MEMBERS = 2
+MIN_RATE = 500.0  # acknowledged records a second, on average
+_ANSWER_TIMEOUT_S = 60.0
+_READ_TIMEOUT_S = 60.0
+
+OVERRIDES = {
+    "broker.session.timeout.ms": str(int(SESSION_S * 1000)),
+    "min.insync.replicas": "2",
+    "offsets.topic.num.partitions": "10",
+    "group.initial.rebalance.delay.ms": "500",
+    "metrics.http.port": "-1",
+}
+
+
+@dataclass
+class Report:
+    """All that a run found out. `violations` in words; empty is what was to be shown."""
+
+    seed: int
+    seconds: float = 0.0
+    faults: list[Inflicted] = field(default_factory=list)
+    acknowledged: int = 0
+    group_saw: int = 0
+    group_repeats: int = 0
+    verdict: Verdict | None = None
+    comparison: Comparison | None = None
+    noise: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
+    violations: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """`build/chaos.json`."""
+        verdict, comparison = self.verdict, self.comparison
+        return {
+            "seed": self.seed,
+            "seconds": round(self.seconds, 1),
+            "faults": len(self.faults),
+            "acknowledged": self.acknowledged,
+            "lost": verdict.lost if verdict else None,
+            "duplicated": verdict.duplicated if verdict else None,
+            "reordered": verdict.reordered if verdict else None,
+            "acknowledged_per_second": round(self.acknowledged / self.seconds) if self.seconds else 0,
+            "replica_bytes_compared": comparison.size_bytes if comparison else 0,
+            "replica_differences": len(comparison.differences) if comparison else None,
+            "violations": self.violations,
+            "each_fault": [fault.as_json() for fault in self.faults],
+        }
+
+
+class Run:
+    """`say` gets a line of progress at a time."""
+
+    def __init__(self, seed: int, duration_s: float, folder: Path, say: Callable[[str], None]) -> None:
+        self._duration_s = duration_s
+        self._folder = folder
+        self._say = say
+        self._report = Report(seed)
+        self._ledger = Ledger()
+        self._found: dict[int, list[tuple[int, Any]]] = {}
+        self._seen: Seen = {}
+
+    def run(self) -> Report:
+        """The report; violations are in it, not raised."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        cluster = ProcessCluster(self._folder, BROKERS, overrides=OVERRIDES)
+        try:
+            with cluster:
+                self._create_topic(cluster)
+                self._under_load(cluster)
+        except (ClusterFailed, NotWhole, TimeoutError) as error:
+            self._violated(str(error))
+        self._judge(cluster)
+        return self._report
+
+    def _create_topic(self, cluster: ProcessCluster) -> None:
+        from confluent_kafka.admin import AdminClient
+        from confluent_kafka.cimpl import NewTopic
+
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap()})
+        config = {"min.insync.replicas": "2", "segment.bytes": str(1 << 20)}
+        admin.create_topics([NewTopic(TOPIC, PARTITIONS, replication_factor=BROKERS, config=config)])[TOPIC].result(30)
+
+    def _under_load(self, cluster: ProcessCluster) -> None:
+        bootstrap = cluster.bootstrap()
+        members = [GroupMember(f"chaos-member-{number}", bootstrap, TOPIC) for number in range(MEMBERS)]
+        rate = MIN_RATE * 2 / PRODUCERS
+        producers = [SteadyProducer(number, bootstrap, TOPIC, rate, self._ledger) for number in range(PRODUCERS)]
+        with ExitStack() as stack:
+            state = stack.enter_context(StateReader(self._folder / "metadata.db"))
+            for member in members:
+                member.start()
+                stack.callback(member.stop)
+            started_s = time.monotonic()
+            for producer in producers:
+                producer.start()
+            inflictor = Inflictor(cluster, state, TOPIC, started_s)
+            try:
+                self._inflict(inflictor, started_s)
+            finally:
+                unanswered = sum(producer.stop(_ANSWER_TIMEOUT_S) for producer in producers)
+                self._report.seconds = time.monotonic() - started_s
+                self._report.acknowledged = len(self._ledger.acknowledged)
+                if unanswered:
+                    self._violated(f"{unanswered} records had no answer {_ANSWER_TIMEOUT_S:.0f} s after the last fault")
+            inflictor.wait_until_whole()
+            self._found = read_everything(cluster.bootstrap(), TOPIC, PARTITIONS, _READ_TIMEOUT_S)
+            self._wait_for_group(members)
+
+    def _inflict(self, inflictor: Inflictor, started_s: float) -> None:
+        """Faults for as long as the run lasts, and in any case until it has shown all that it must."""
+        time.sleep(1.0)
+        inflictor.wait_until_whole()
+        for number, fault in enumerate(plan_faults(self._report.seed, SESSION_S)):
+            if number >= len(FIRST_HAND) and time.monotonic() - started_s > self._duration_s:
+                return
+            begun_s = time.monotonic()
+            done = inflictor.inflict(fault)
+            time.sleep(fault.gap_s)
+            done.silences_s = tuple(
+                longest_silences([list(times) for times in self._ledger.times.values()], begun_s, time.monotonic())
+            )
+            self._report.faults.append(done)
+            self._say(_line(done, len(self._ledger.acknowledged)))
+
+    def _wait_for_group(self, members: list[GroupMember]) -> None:
+        """At least once: what is in the log must be seen by some member."""
+        places = {(partition, offset) for partition, rows in self._found.items() for offset, _ in rows}
+        deadline = time.monotonic() + _READ_TIMEOUT_S
+        while time.monotonic() < deadline:
+            self._seen = {place: record for member in members for place, record in list(member.seen.items())}
+            if places <= self._seen.keys():
+                break
+            time.sleep(0.2)
+        self._report.group_saw = len(self._seen)
+        self._report.group_repeats = sum(len(member.seen) + member.repeated for member in members) - len(self._seen)
+        for member in members:
+            for text in member.contradictions[:3]:
+                self._violated(f"the group read two things at one place: {text}")
+
+    # Judgement
+
+    def _judge(self, cluster: ProcessCluster) -> None:
+        report = self._report
+        for text in self._ledger.refused[:5]:
+            self._violated(f"a record was given up by its producer: {text}")
+        if self._found:
+            verdict = report.verdict = judge(self._ledger.acknowledged, self._found, self._seen)
+            for example in verdict.examples:
+                self._violated(example)
+        self._judge_disks(cluster)
+        self._judge_run()
+        for node_id, broker in cluster.brokers.items():
+            if broker.running:
+                self._violated(f"broker {node_id} still runs")
+            for trouble in troubles(broker.log_file):
+                self._violated(f"broker {node_id}'s log: {trouble}")
+            report.noise[node_id] = noisiest(broker.log_file)
+
+    def _judge_disks(self, cluster: ProcessCluster) -> None:
+        comparison = compare_replicas(broker.folder / "data" for broker in cluster.brokers.values())
+        self._report.comparison = comparison
+        for difference in comparison.differences:
+            self._violated(difference)
+        for (topic, partition), mark in comparison.high_watermarks.items():
+            rows = self._found.get(partition)
+            if topic == TOPIC and rows and mark < rows[-1][0] + 1:
+                self._violated(f"{topic}-{partition}: a replica's high watermark is {mark}, read up to {rows[-1][0]}")
+
+    def _judge_run(self) -> None:
+        """Did the run show what a run must show?"""
+        report = self._report
+        kills = [fault for fault in report.faults if fault.kind == Kind.KILL.value and fault.was_controller]
+        long_pauses = [fault for fault in report.faults if fault.kind == Kind.PAUSE.value and fault.hold_s > SESSION_S]
+        claims = (
+            (len(report.faults) >= report.seconds / 10, f"{len(report.faults)} faults in {report.seconds:.0f} s"),
+            (len(kills) >= 2, f"{len(kills)} controller kills"),
+            (len(long_pauses) >= 2, f"{len(long_pauses)} stops longer than a session"),
+            (
+                report.acknowledged >= MIN_RATE * report.seconds,
+                f"{report.acknowledged} records acknowledged in {report.seconds:.0f} s",
+            ),
+            (report.verdict is not None, "the topic was not read to its end"),
+        )
+        for holds, seen in claims:
+            if not holds:
+                self._violated(f"too little was shown: {seen}")
+
+    def _violated(self, text: str) -> None:
+        self._report.violations.append(text)
+
+
+def _line(done: Inflicted, acknowledged: int) -> str:
+    who = f"broker {done.broker}{' (controller)' if done.was_controller else ''}, leader of {done.led}"
+    silences = " ".join(f"{silence:.2f}" for silence in done.silences_s)
+    ended = ", ended by its peers" if done.killed_by_peers else ""
+    return (
+        f"{done.at_s:6.1f} s  {done.kind} {who:<34} for {done.hold_s:4.1f} s{ended}; whole again after "
+        f"{done.back_s:4.1f} s; silence by partition {silences}; {acknowledged:,} acknowledged"
+    )

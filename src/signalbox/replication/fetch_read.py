@@ -36,14 +36,18 @@ class Isolation(IntEnum):
     LOG_END = 2
 
 
+_OF_CLIENTS = {0: Isolation.READ_UNCOMMITTED, 1: Isolation.READ_COMMITTED}
+
+
 def client_isolation(level: int) -> Isolation:
     """What a client asks for. INVALID_REQUEST for anything but the wire's two levels."""
-    if level not in (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED):
+    isolation = _OF_CLIENTS.get(level)
+    if isolation is None:
         raise KafkaError(Error.INVALID_REQUEST, f"isolation level {level} does not exist")
-    return Isolation(level)
+    return isolation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FetchParams:
     """What holds for all partitions of one fetch."""
 

@@ -65,6 +65,11 @@ class Fetcher:
     def __len__(self) -> int:
         return len(self._followed)
 
+    @property
+    def max_lag(self) -> int:
+        """The most records that one of its partitions is behind."""
+        return max((followed.lag for followed in self._followed.values()), default=0)
+
     def follow(self, partition: Partition) -> None:
         """Fetch from where the partition's log ends, under its present leader epoch, from the next `pump` on."""
         self.unfollow(partition)
@@ -212,7 +217,8 @@ class Fetcher:
         if not self._followed:
             self._in_flight = False
             return
-        _log.info("fetching from broker %d failed: %s", self.leader_id, reason)
+        level = logging.INFO if self._pause_ms == FIRST_BACKOFF_MS else logging.DEBUG
+        _log.log(level, "fetching from broker %d failed: %s", self.leader_id, reason)
         delay_ms = min(self._pause_ms, self._config.fetch_backoff_ms)
         self._pause_ms = delay_ms * 2
         self._in_flight = False

@@ -34,6 +34,11 @@ class Fetchers:
         """Bytes of record batches received by the fetchers that are there now."""
         return sum(fetcher.bytes_in for fetcher in self._fetchers.values())
 
+    @property
+    def max_lag(self) -> int:
+        """The most records that a partition is behind its leader's high watermark."""
+        return max((fetcher.max_lag for fetcher in self._fetchers.values()), default=0)
+
     def follow_all(self, partitions: Iterable[Partition]) -> None:
         """Fetch each partition from its leader, from now on and from nobody else."""
         if self._closed:

@@ -21,6 +21,7 @@ class FollowedPartition:
     __slots__ = (
         "backoff_ms",
         "fetch_offset",
+        "lag",
         "last_fetched_epoch",
         "leader_epoch",
         "log",
@@ -35,6 +36,7 @@ class FollowedPartition:
         self.leader_epoch = partition.leader_epoch
         self.removed = False  # no longer followed under this leader epoch: late answers are not for it
         self.told = False  # the leader knows this state: its answers are for it
+        self.lag = 0  # records behind the leader's high watermark, as of the last answer
         self.backoff_ms = FIRST_BACKOFF_MS
         self.fetch_offset = log.log_end_offset
         self.last_fetched_epoch = log.last_leader_epoch
@@ -60,6 +62,7 @@ class FollowedPartition:
         self.partition.follow_leader(data.high_watermark, data.log_start_offset)
         self.fetch_offset = log.log_end_offset
         self.last_fetched_epoch = log.last_leader_epoch
+        self.lag = max(0, data.high_watermark - self.fetch_offset)
         # The log start is news too: a DeleteRecords on the leader waits to hear of it.
         return before != (self.fetch_offset, self.last_fetched_epoch, log.log_start_offset)
 

@@ -38,6 +38,9 @@ class IsrChanges:
         self._broker_epoch = broker_epoch
         self._sender = sender
         self._deadlines = deadlines
+        self.shrinks = 0  # proposals made, by direction, and those that the controller refused
+        self.expansions = 0
+        self.refusals = 0
         self._queued: dict[TopicPartition, Change] = {}
         self._in_flight = False
         self._closed = False
@@ -47,6 +50,8 @@ class IsrChanges:
         if proposal is not None:
             _log.info("%s: proposing ISR %s instead of %s", partition.topic_partition, proposal.isr, partition.isr)
             self._queued[partition.topic_partition] = (partition, proposal)
+            self.shrinks += len(proposal.isr) < len(partition.isr)
+            self.expansions += len(proposal.isr) > len(partition.isr)
 
     def dispatch(self) -> None:
         """Send all queued proposals in one request, unless one is in flight."""
@@ -127,6 +132,7 @@ class IsrChanges:
             if found is None or take_answer(partition, proposal, found) is Verdict.RETRY:
                 retry[topic_partition] = (partition, proposal)
             elif found.error_code:
+                self.refusals += 1
                 _log.warning("%s: ISR %s refused: %s", partition, proposal.isr, Error.of(found.error_code).name)
             else:
                 _log.info("%s: ISR is now %s", partition.topic_partition, partition.isr)

@@ -38,6 +38,8 @@ def test_a_healthy_cluster_and_one_that_lost_a_broker(tmp_path: Path) -> None:
         "NumIncrementalFetchPartitionsCached": 4,
     }
     cluster.kill(3)
+    for index in range(2):
+        cluster.produce(1, b"x", acks=1, index=index)
     cluster.advance(60_000, step_ms=500)
     assert gauges.read() | {"PurgatorySize": 0} == {
         "PartitionCount": 2,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from signalbox.pipeline.commands import fetch_jars
 from signalbox.pipeline.engine import Engine
-from signalbox.pipeline.jars import fetch_jars
 from signalbox.pipeline.profile import Profile, ProfileChoice
 from signalbox.pipeline.session import SessionSettings, build_session, end_session
 from tests.pipeline.apache_kafka import apache_kafka

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,13 +24,23 @@ def test_importing_the_commands_loads_neither_spark_nor_arrow() -> None:
     assert answer.stdout == "[]\n"
 
 
+def test_a_missing_package_is_named_with_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['pyspark'] = None; from pathlib import Path\n"
+        "from signalbox.pipeline.commands import TablesOptions, run_tables\n"
+        "run_tables(TablesOptions(bootstrap_servers='b:1', warehouse=Path('w'), topic='t'))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert "PipelineNotInstalledError: the Python package pyspark is missing: install signalbox with" in answer.stderr
+
+
 def test_tables_and_audit_run_on_one_engine(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic, trail = topics.create("both"), topics.create("trail")
     topics.fill(topic, json_values(0, 5))
     entry = AuditEvent(kind=AuditKind.ADMIN, timestamp_ms=1, api="CREATE_TOPICS")
     topics.fill(trail, [encode_audit_event(entry, broker_id=1, broker_epoch=1, seq=0)])
     said: list[str] = []
-    asked = {"bootstrap_servers": topics.bootstrap, "warehouse": warehouse}
+    asked: dict[str, Any] = {"bootstrap_servers": topics.bootstrap, "warehouse": warehouse}
     table = commands.run_tables(commands.TablesOptions(**asked, topic=topic), engine=engine, say=said.append)
     audit = commands.run_audit(commands.AuditOptions(**asked, topic=trail), engine=engine, say=said.append)
     assert table.table_rows == 5

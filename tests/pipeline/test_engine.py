@@ -28,7 +28,7 @@ def test_a_given_engine_is_used_and_left_running(spark: SparkSession, tmp_path: 
     with open_engine(options, engine=given) as opened:
         assert opened is given
     assert spark.range(2).count() == 2
-    refused = pytest.raises(ValueError, match="begun with profile jars, this engine is pypi")
+    refused = pytest.raises(OptionError, match="begun with profile jars, this engine is pypi")
     with refused, open_engine(options, engine=given, begun_with=Profile.JARS):
         raise AssertionError("the wrong engine was opened")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from signalbox.pipeline.jars import JarError
+from signalbox.pipeline.options import OptionError
 from signalbox.pipeline.profile import Commit, Profile, choose_commit, choose_profile
 
 
@@ -44,7 +45,7 @@ def test_jars_that_were_asked_for_and_cannot_be_had_are_an_error(
 
 def test_a_table_goes_on_as_it_was_begun() -> None:
     assert choose_profile("auto", begun_with=Profile.PYPI, say=quiet).profile == Profile.PYPI
-    with pytest.raises(ValueError, match="begun with profile pypi"):
+    with pytest.raises(OptionError, match="begun with profile pypi"):
         choose_profile("jars", begun_with=Profile.PYPI, say=quiet)
 
 
@@ -52,9 +53,9 @@ def test_committer_follows_the_profile() -> None:
     assert choose_commit("auto", Profile.JARS) == Commit.SPARK
     assert choose_commit("rs", Profile.JARS) == Commit.RS
     assert choose_commit("auto", Profile.PYPI) == Commit.RS
-    with pytest.raises(ValueError, match="needs Delta's jar"):
+    with pytest.raises(OptionError, match="needs Delta's jar"):
         choose_commit("spark", Profile.PYPI)
-    with pytest.raises(ValueError, match="none of auto, spark, rs"):
+    with pytest.raises(OptionError, match="none of auto, spark, rs"):
         choose_commit("iceberg", Profile.JARS)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
@@ -82,7 +82,7 @@ def test_a_commit_says_where_its_records_came_from(spark: SparkSession, target: 
 
 
 def test_statistics_come_from_the_footer(tmp_path: Path) -> None:
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
 
     table = pa.table(
         {"n": [3, 1, None], "text": ["x", "y", "z"], "d": [0.5, float("nan"), 2.5], "b": [True, False, None]}

@@ -66,7 +66,10 @@ def test_holes_at_the_end_of_a_range_do_not_stop_it(topics: Topics, client: Topi
         for value in json_values(0, 5):
             producer.produce(topic, value=value)
         producer.flush(30)
-        _ = producer.commit_transaction(30) if commit else producer.abort_transaction(30)
+        if commit:
+            producer.commit_transaction(30)
+        else:
+            producer.abort_transaction(30)
     # The last marker is written after the commit was answered; until then the last stable offset stays behind it.
     deadline = time.monotonic() + 30
     while (end := client.offsets([topic], "latest").next_offsets[TopicPartition(topic, 0)]) != 18:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from signalbox.pipeline.options import AuditOptions, OptionError, RunOptions, TablesOptions
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from signalbox.pipeline.audit.run import AuditResult
     from signalbox.pipeline.engine import Engine
     from signalbox.pipeline.events import EventListener
@@ -18,13 +20,32 @@ if TYPE_CHECKING:
 __all__ = [
     "AuditOptions",
     "OptionError",
+    "PipelineNotInstalledError",
     "TablesOptions",
     "fetch_jars",
     "open_engine",
     "read_figures",
+    "read_table",
     "run_audit",
     "run_tables",
 ]
+
+
+class PipelineNotInstalledError(RuntimeError):
+    """The packages of the pipeline are not there."""
+
+
+@contextmanager
+def _needs_the_extra() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as fault:
+        package = (fault.name or "").partition(".")[0]
+        if package == "signalbox":
+            raise
+        raise PipelineNotInstalledError(
+            f"the Python package {package} is missing: install signalbox with its extra [pipeline]"
+        ) from fault
 
 
 def run_tables(
@@ -35,7 +56,8 @@ def run_tables(
     say: Callable[[str], None] = print,
 ) -> TablesResult:
     """Brings a topic into a Delta table; see `tables/run.py`."""
-    from signalbox.pipeline.tables import run
+    with _needs_the_extra():
+        from signalbox.pipeline.tables import run
 
     return run.run_tables(options, engine=engine, listener=listener, say=say)
 
@@ -48,22 +70,33 @@ def run_audit(
     say: Callable[[str], None] = print,
 ) -> AuditResult:
     """Brings the audit trail into tables, renews the roll-ups and returns the figures; see `audit/run.py`."""
-    from signalbox.pipeline.audit import run
+    with _needs_the_extra():
+        from signalbox.pipeline.audit import run
 
     return run.run_audit(options, engine=engine, listener=listener, say=say)
 
 
 def read_figures(warehouse: Path, name: str = "audit_events") -> dict[str, Any]:
     """The figures of the report from the roll-up tables, as plain JSON values: no Spark, no Java, under a second."""
-    from signalbox.pipeline.audit import figures
+    with _needs_the_extra():
+        from signalbox.pipeline.audit import figures
 
     return figures.read_figures(warehouse, name)
+
+
+def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """A Delta table (or some of its columns) as an Arrow table, without Spark. Raises FileNotFoundError."""
+    with _needs_the_extra():
+        from signalbox.pipeline import delta_log
+
+    return delta_log.read_table(path, columns)
 
 
 @contextmanager
 def open_engine(options: RunOptions, say: Callable[[str], None] = print) -> Iterator[Engine]:
     """One Spark session for several runs: pass what it gives as `engine`."""
-    from signalbox.pipeline import engine
+    with _needs_the_extra():
+        from signalbox.pipeline import engine
 
     with engine.open_engine(options, say=say) as opened:
         yield opened
@@ -80,7 +113,8 @@ def fetch_jars(
 
     paths = jars.fetch_jars(directory, say)
     if class_archive:
-        from signalbox.pipeline.class_archive import write_class_archive
+        with _needs_the_extra():
+            from signalbox.pipeline.class_archive import write_class_archive
 
         written = write_class_archive(paths)
         say(f"class archive: {written}" if written else "class archive: this Java cannot write one; starts stay slower")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from signalbox.pipeline.options import RunOptions, refuse_faulty
+from signalbox.pipeline.options import OptionError, RunOptions, refuse_faulty
 from signalbox.pipeline.profile import Commit, Profile, ProfileChoice, choose_commit, choose_profile
 from signalbox.pipeline.session import SessionSettings, build_session, end_session
 from signalbox.pipeline.sink_rs import RsSink
@@ -71,7 +71,7 @@ def open_engine(
     """The given engine, or a fresh one that ends with the block."""
     if engine is not None:
         if begun_with is not None and engine.profile != begun_with:
-            raise ValueError(f"the table was begun with profile {begun_with}, this engine is {engine.profile}")
+            raise OptionError([f"the table was begun with profile {begun_with}, this engine is {engine.profile}"])
         yield engine
         return
     fresh = start_engine(options, begun_with, say)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from signalbox.pipeline.jars import JarError, fetch_jars, verified_jars
+from signalbox.pipeline.options import OptionError
 
 
 class Profile(StrEnum):
@@ -44,13 +45,16 @@ def choose_profile(
     begun_with: Profile | None = None,
     say: Callable[[str], None] = print,
 ) -> ProfileChoice:
-    """The profile for a run. Raises JarError when `jars` is asked for (or was begun with) and cannot be had."""
+    """The profile for a run. Raises JarError when `jars` is asked for (or was begun with) and cannot be had,
+    OptionError when the wish cannot be met."""
     if wanted not in ("auto", *Profile):
-        raise ValueError(f"profile {wanted!r} is none of auto, {', '.join(Profile)}")
+        raise OptionError([f"profile {wanted!r} is none of auto, {', '.join(Profile)}"])
     if begun_with is not None and wanted not in ("auto", begun_with):
-        raise ValueError(
-            f"this table was begun with profile {begun_with}; its checkpoint cannot be read with {wanted}: "
-            f"use --profile {begun_with}, or another table name"
+        raise OptionError(
+            [
+                f"this table was begun with profile {begun_with}; its checkpoint cannot be read with {wanted}: "
+                f"use --profile {begun_with}, or another table name"
+            ]
         )
     if wanted == Profile.PYPI or begun_with == Profile.PYPI:
         return ProfileChoice(Profile.PYPI, (), "as asked" if wanted == Profile.PYPI else "as this table was begun")
@@ -68,9 +72,9 @@ def choose_profile(
 def choose_commit(wanted: str, profile: Profile) -> Commit:
     """Who commits: Delta's own sink by default where its jar is, always delta-rs where it is not."""
     if wanted not in ("auto", *Commit):
-        raise ValueError(f"commit {wanted!r} is none of auto, {', '.join(Commit)}")
+        raise OptionError([f"commit {wanted!r} is none of auto, {', '.join(Commit)}"])
     if profile == Profile.PYPI:
         if wanted == Commit.SPARK:
-            raise ValueError("commit spark needs Delta's jar: use --profile jars, or --commit rs")
+            raise OptionError(["commit spark needs Delta's jar: use --profile jars, or --commit rs"])
         return Commit.RS
     return Commit.SPARK if wanted == "auto" else Commit(wanted)

@@ -226,5 +226,5 @@ def fields_of(ddl: str | None) -> StructType | None:
     return fields
 
 
-class SchemaError(ValueError):
+class SchemaError(RuntimeError):
     """A declared schema that cannot be read, or a topic from which none can be inferred."""

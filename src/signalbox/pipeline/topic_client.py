@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from typing import Any
 
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 from confluent_kafka import (
     Consumer,
     IsolationLevel,
@@ -67,6 +68,15 @@ def _quiet(_: KafkaError) -> None:
     """librdkafka's connection notices: what matters is raised by the call that fails."""
 
 
+def _answered(answer: Future[Any], topic: str) -> Any:
+    try:
+        return answer.result(REQUEST_TIMEOUT_SECONDS + 5)
+    except KafkaException as fault:
+        raise TopicError(f"topic {topic} cannot be read: {fault.args[0].str()}") from fault
+    except TimeoutError as fault:
+        raise TopicError(f"topic {topic} cannot be read: no answer in {REQUEST_TIMEOUT_SECONDS:.0f} s") from fault
+
+
 class TopicClient:
     """Questions to a cluster: one admin connection, made at the first question."""
 
@@ -91,10 +101,7 @@ class TopicClient:
         topic_ids: dict[str, str] = {}
         found: list[TopicPartition] = []
         for topic, answer in answers.items():
-            try:
-                description = answer.result(REQUEST_TIMEOUT_SECONDS)
-            except KafkaException as fault:
-                raise TopicError(f"topic {topic} cannot be read: {fault.args[0].str()}") from fault
+            description = _answered(answer, topic)
             topic_ids[topic] = str(description.topic_id)
             found += [TopicPartition(topic, partition.id) for partition in description.partitions]
         return topic_ids, found
@@ -112,7 +119,7 @@ class TopicClient:
         found = {}
         for client_partition, answer in answers.items():
             tp = TopicPartition(client_partition.topic, client_partition.partition)
-            found[tp] = int(answer.result(REQUEST_TIMEOUT_SECONDS).offset)
+            found[tp] = int(_answered(answer, tp.topic).offset)
         return OffsetMap(topic_ids, found)
 
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 import pytest
 
 from signalbox.pipeline.audit.figures import LAST_RUN, read_figures
@@ -23,7 +23,7 @@ NO_ROWS: dict[str, Any] = {"x": pa.array([], pa.int64())}
 def warehouse(tmp_path: Path) -> Path:
     """A warehouse with three events, of which broker 1 wrote seq 0 and 2."""
     events = tmp_path / "events"
-    contents: dict[str, dict[str, Any]] = {name: NO_ROWS for name in ROLLUPS}
+    contents: dict[str, dict[str, Any]] = dict.fromkeys(ROLLUPS, NO_ROWS)
     contents["kinds"] = {
         "kind": ["rollup", "forwarded"],
         "requests": [50, 1],

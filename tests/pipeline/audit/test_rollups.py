@@ -8,20 +8,17 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from signalbox.common.audit_event import AUDIT_FIELDS
 from signalbox.pipeline.audit.event_table import event_ddl
 from signalbox.pipeline.audit.rollups import ROLLUPS, renew_rollups, rollup_path
 from signalbox.pipeline.delta_log import read_table
 
 
 def events(spark: SparkSession, *changed: dict[str, Any]) -> DataFrame:
-    known: dict[str, Any] = {
-        "schema": 1, "broker_id": 1, "broker_epoch": 7, "kind": "rollup", "timestamp_ms": 1000, "listener": "CLIENT",
-        "plane": "data", "connection_id": "c", "client_address": "127.0.0.1", "client_id": "shop", "client_software": "",
-        "principal": "User:alice", "forwarding_principal": "", "api": "FETCH", "api_version": 17, "correlation_id": -1,
-        "resource": "", "error": "", "reason": "", "target_node": -1, "expected": "", "actual": "", "count": 1,
-        "error_count": 0, "duration_us": -1, "max_duration_us": -1, "request_bytes": 10, "response_bytes": 100,
-        "window_start_ms": -1, "window_end_ms": -1,
-    }  # fmt: skip
+    known: dict[str, Any] = {column.name: "" if column.type == "string" else -1 for column in AUDIT_FIELDS}
+    known.update(schema=1, broker_id=1, broker_epoch=7, kind="rollup", timestamp_ms=1000, count=1, error_count=0)
+    known.update(listener="CLIENT", plane="data", client_id="shop", principal="User:alice", api="FETCH", api_version=17)
+    known.update(request_bytes=10, response_bytes=100)
     ddl = event_ddl().replace(" NOT NULL", "")
     names = [column.split()[0].strip("`") for column in ddl.split(", ")]
     rows = [{**known, "seq": seq, **change} for seq, change in enumerate(changed)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from signalbox.cli.demo.flights import COLUMNS, FLIGHTS, SCHEMA, TOPIC, Flights
@@ -16,6 +17,7 @@ def make_tables(stage: Stage, flights: Flights) -> dict[str, Any]:
         "bootstrap_servers": stage.cluster.bootstrap(),
         "warehouse": warehouse,
         "master": "local[2]",
+        "quick": True,
     }
     options = commands.TablesOptions(topic=TOPIC, schema=SCHEMA, **common)
     with commands.open_engine(options, say=stage.say) as engine:
@@ -24,7 +26,7 @@ def make_tables(stage: Stage, flights: Flights) -> dict[str, Any]:
     stage.facts["profile"] = table.profile
     stage.check("rows in the flights table", table.table_rows == FLIGHTS, f"{table.table_rows:,}")
     stage.check("bad records", table.dead_table_rows == 0, table.dead_table_rows)
-    compare_rows(stage, str(table.table), flights)
+    compare_rows(stage, table.table, flights)
     completeness = audit.figures["completeness"]
     stage.check(
         "audit table rows = records of the audit topic",
@@ -39,11 +41,9 @@ def make_tables(stage: Stage, flights: Flights) -> dict[str, Any]:
     return dict(audit.figures)
 
 
-def compare_rows(stage: Stage, path: str, flights: Flights) -> None:
+def compare_rows(stage: Stage, path: Path, flights: Flights) -> None:
     """Every column of every row against the data set, by the row's number."""
-    from deltalake import DeltaTable
-
-    table = DeltaTable(path).to_pyarrow_table(columns=list(COLUMNS)).sort_by("id")
+    table = commands.read_table(path, list(COLUMNS)).sort_by("id")
     wrong = []
     for position, name in enumerate(COLUMNS):
         stored = table.column(name).to_pylist()

@@ -36,7 +36,8 @@ class HotPath(Protocol):
         """Deal with the whole frame, or return False and leave everything untouched (the generic path follows).
 
         `frame` is writable and valid only until this returns: copy what is kept. Answer with
-        `connection.respond(chunks)` before returning True (or answer nothing: acks=0). To answer later, call
+        `connection.respond(chunks)` (or `respond_whole(frame)`, size included) before returning True, or answer
+        nothing (acks=0). To answer later, call
         `connection.defer()` first: the frame then stays valid if `connection.frame_is_owned`, and the
         connection reads nothing more until `respond` or `respond_nothing`.
         """

@@ -8,7 +8,6 @@ without a copy. A muted channel with data pending leaves the read interest, else
 from __future__ import annotations
 
 import logging
-import os
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,7 +20,7 @@ from signalbox.transport.buffer_pool import PooledBuffer
 from signalbox.transport.data_loop import GONE, READ, WRITE, DataLoop
 from signalbox.transport.frame_channel import Chunk, ClosedCallback, FrameCallback, OpenCallback
 from signalbox.transport.frame_reader import SIZE_BYTES, FrameReader, FrameSizeError
-from signalbox.transport.send_queue import SendQueue
+from signalbox.transport.send_queue import SendQueue, read_slice
 from signalbox.transport.socket_address import address_of
 
 _read_size = Struct(">i").unpack_from
@@ -112,8 +111,16 @@ class DataChannel:
     def send_frame(self, chunks: Sequence[Chunk]) -> None:
         if len(chunks) == 1 and type(chunks[0]) is bytes:
             self.send_whole(len(chunks[0]).to_bytes(4) + chunks[0])
-        elif not self.closed:
-            size = sum(map(len, chunks))
+            return
+        size = sum(map(len, chunks))
+        if size <= _READ_AND_JOIN_BYTES:
+            try:
+                pieces = [read_slice(chunk, chunk.size) if type(chunk) is FileSlice else chunk for chunk in chunks]
+                self.send_whole(b"".join((size.to_bytes(4), *pieces)))  # type: ignore[arg-type]
+                return
+            except OSError:
+                log.debug("a file slice cannot be read", exc_info=True)  # the flush meets the same, and closes
+        if not self.closed:
             self._queue.append(size.to_bytes(4), 4)
             self._enqueue(chunks, size)
 
@@ -131,20 +138,6 @@ class DataChannel:
         if sent < len(frame):
             self._queue.append(frame[sent:], len(frame) - sent)
             self._flush_soon()
-
-    def send_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
-        """Send a frame around a stretch of a file; `head` begins with the size of the whole."""
-        size = records.size
-        if size <= _READ_AND_JOIN_BYTES and not self._corked:
-            try:
-                data = os.pread(records.fd, size, records.position)
-            except OSError:
-                data = b""  # the flush meets the same error, and closes
-            if len(data) == size:
-                self.send_whole(b"".join((head, data, tail)))
-                return
-        if not self.closed:
-            self._enqueue((head, records, tail), len(head) + size + len(tail))
 
     def _enqueue(self, chunks: Sequence[Chunk], size_bytes: int) -> None:
         self._queue.extend(chunks, size_bytes)

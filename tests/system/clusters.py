@@ -1,0 +1,90 @@
+"""Clusters of broker processes as the system tests use them, and what they are asked over HTTP."""
+
+from __future__ import annotations
+
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from signalbox.testing.process_cluster import ProcessCluster
+from signalbox.testing.switchboard_thread import SwitchboardThread
+
+Found = TypeVar("Found")
+BROKERS = (1, 2, 3)
+LISTENERS = ("CLIENT", "REPLICATION", "CONTROL", "ROUTED")
+
+# What only costs time in tests: a new group waits for nobody, few offsets partitions.
+QUICK: Mapping[str, str] = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "6"}
+
+
+@contextmanager
+def routed_cluster(folder: Path, overrides: Mapping[str, str] | None = None) -> Iterator[RoutedCluster]:
+    """Three brokers, each with a fourth listener, ROUTED, that clients reach through a switchboard only."""
+    with SwitchboardThread() as switchboard:
+        per_broker = {}
+        for node_id in BROKERS:
+            host, port = switchboard.add_line(line_of(node_id))
+            listeners = ",".join(f"{name}://127.0.0.1:0" for name in LISTENERS)
+            per_broker[node_id] = {
+                "listeners": listeners,
+                "advertised.listeners": listeners.replace("ROUTED://127.0.0.1:0", f"ROUTED://{host}:{port}"),
+                "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in LISTENERS),
+            }
+        cluster = RoutedCluster(folder, switchboard, {**QUICK, **(overrides or {})}, per_broker)
+        with cluster:
+            for node_id, broker in cluster.brokers.items():
+                host, _, port_text = str(broker.ready["bound"]["ROUTED"]).rpartition(":")
+                switchboard.set_home(line_of(node_id), (host, int(port_text)))
+            yield cluster
+
+
+def line_of(node_id: int) -> str:
+    """The name of a broker's line in the switchboard."""
+    return f"broker-{node_id}"
+
+
+class RoutedCluster(ProcessCluster):
+    """A process cluster with the switchboard that its listener ROUTED is behind."""
+
+    def __init__(
+        self,
+        folder: Path,
+        switchboard: SwitchboardThread,
+        overrides: Mapping[str, str],
+        per_broker: Mapping[int, Mapping[str, str]],
+    ) -> None:
+        super().__init__(folder, len(BROKERS), overrides=overrides, per_broker=per_broker)
+        self.switchboard = switchboard
+
+
+def metric(cluster: ProcessCluster, node_id: int, name: str, **labels: str) -> float:
+    """The sum of a broker's samples of one metric with these labels."""
+    with urllib.request.urlopen(str(cluster.brokers[node_id].ready["metrics"]), timeout=10) as page:
+        text = page.read().decode()
+    total = 0.0
+    for line in text.splitlines():
+        sample, _, value = line.rpartition(" ")
+        if sample.split("{")[0] == name and all(f'{key}="{label}"' in sample for key, label in labels.items()):
+            total += float(value)
+    return total
+
+
+def controller_id(cluster: ProcessCluster) -> int:
+    """Which running broker says that it is the active controller; -1 while none does."""
+    for node_id, broker in cluster.brokers.items():
+        awake = broker.running and not broker.stopped_by_signal
+        if awake and metric(cluster, node_id, "kafka_controller_kafkacontroller_activecontrollercount"):
+            return node_id
+    return -1
+
+
+def until(ask: Callable[[], Found], what: str, timeout_s: float = 30.0) -> Found:
+    """Ask again until the answer is true; it. AssertionError after the deadline. For what no event tells."""
+    deadline = time.monotonic() + timeout_s
+    while not (found := ask()):
+        assert time.monotonic() < deadline, f"not within {timeout_s:.0f} s: {what}"
+        time.sleep(0.05)
+    return found

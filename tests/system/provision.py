@@ -1,0 +1,116 @@
+"""Foreign clients and tools, fetched by the test run itself in pinned versions, kept under `build/`.
+
+From Debian only what is missing on the machine; from npm and Maven what `node/package-lock.json` and `java/*/pom.xml`
+name. A second run finds everything there: the folder is named after the file that asks for it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).parent
+BUILD = HERE.parents[1] / "build" / "system"
+
+# What a command needs from Debian when it is not there.
+_PACKAGES = {
+    "kcat": ("kcat",),
+    "node": ("nodejs",),
+    "npm": ("nodejs", "npm"),
+    "mvn": ("maven",),
+    "javac": ("default-jdk-headless",),
+}
+_FETCH_TIMEOUT_S = 900
+
+
+@cache
+def command(name: str) -> str:
+    """The path of a program of `_PACKAGES`; installed first if it is missing."""
+    with _locked():
+        found = shutil.which(name)
+        if found is None:
+            _install(_PACKAGES[name])
+            found = shutil.which(name)
+    if found is None:
+        raise RuntimeError(f"{name} is not there although {_PACKAGES[name]} are installed")
+    return found
+
+
+@cache
+def jars(project: str) -> str:
+    """The class path of `java/<project>/pom.xml`, resolved from Maven Central."""
+    pom = HERE / "java" / project / "pom.xml"
+    maven = command("mvn")
+    with _folder(f"java-{project}", pom) as (folder, fresh):
+        if fresh:
+            goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
+            _run([maven, "-q", "-B", "-f", str(pom), *goal])
+    return f"{folder}/*"
+
+
+@cache
+def java_class(file: str, project: str) -> str:
+    """The class path with `java/<file>`, compiled against a project's jars."""
+    source = HERE / "java" / file
+    compiler, class_path = command("javac"), jars(project)
+    with _folder(f"class-{source.stem}", source) as (folder, fresh):
+        if fresh:
+            _run([compiler, "-cp", class_path, "-d", str(folder), str(source)])
+    return f"{folder}{os.pathsep}{class_path}"
+
+
+@cache
+def node_modules() -> Path:
+    """The folder `node_modules` for `node/package-lock.json`."""
+    lock = HERE / "node" / "package-lock.json"
+    npm = command("npm")
+    with _folder("node", lock) as (folder, fresh):
+        if fresh:
+            for name in ("package.json", "package-lock.json"):
+                shutil.copy(lock.with_name(name), folder)
+            _run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder)])
+    return folder / "node_modules"
+
+
+def _install(packages: tuple[str, ...]) -> None:
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages]
+    if subprocess.run(install, env=environment, capture_output=True, timeout=_FETCH_TIMEOUT_S).returncode:
+        _run(["apt-get", "update", "-q"])
+        _run(install, environment)
+
+
+@contextmanager
+def _folder(name: str, pinned_by: Path) -> Iterator[tuple[Path, bool]]:
+    """A folder for what `pinned_by` names, and whether it has to be filled. Half-filled ones are begun again."""
+    folder = BUILD / f"{name}-{hashlib.sha256(pinned_by.read_bytes()).hexdigest()[:12]}"
+    complete = folder / ".complete"
+    with _locked():
+        fresh = not complete.exists()
+        if fresh:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        yield folder, fresh
+        complete.touch()
+
+
+@contextmanager
+def _locked() -> Iterator[None]:
+    """One fetch at a time, also over several test runs."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _run(arguments: list[str], environment: dict[str, str] | None = None) -> None:
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(arguments)} failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")

@@ -1,0 +1,98 @@
+"""A client that sends bytes, right or wrong: what the tests of frames, planes and forgeries dial brokers with."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import Any
+
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.headers import decode_response_header, encode_request_header
+from signalbox.testing.process_cluster import ProcessCluster
+
+TIMEOUT_S = 15.0
+
+
+class Closed(ConnectionError):
+    """The broker has closed the connection instead of answering."""
+
+
+class Wire:
+    """One connection. `ask` speaks the protocol, `send` does not care."""
+
+    def __init__(self, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        self._socket = socket.create_connection((host, int(port)), timeout=TIMEOUT_S)
+        self._correlation_id = 0
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    @property
+    def local_address(self) -> str:
+        host, port = self._socket.getsockname()
+        return f"{host}:{port}"
+
+    def send(self, data: bytes) -> None:
+        """Bytes as they are; Closed when the broker will not have them."""
+        try:
+            self._socket.sendall(data)
+        except ConnectionError as error:
+            raise Closed(str(error)) from error
+
+    def end_sending(self) -> None:
+        """Half-close: the broker sees the end of what was sent."""
+        self._socket.shutdown(socket.SHUT_WR)
+
+    def frame(self) -> bytes:
+        """The next frame without its size. Closed, or TimeoutError."""
+        size = struct.unpack(">i", self._exactly(4))[0]
+        return self._exactly(size)
+
+    def closed(self) -> bool:
+        """Whether the broker closes without another byte; waits for it. TimeoutError when it does neither."""
+        try:
+            return self._socket.recv(1) == b""
+        except ConnectionError:
+            return True
+
+    def request(self, api_key: int, version: int, body: bytes = b"", client_id: str = "wire") -> bytes:
+        """A framed request with the next correlation id."""
+        self._correlation_id += 1
+        return framed(encode_request_header(api_key, version, self._correlation_id, client_id) + body)
+
+    def ask_raw(self, api_key: int, version: int, body: bytes) -> bytes:
+        """The answer's frame to any body."""
+        self.send(self.request(api_key, version, body))
+        return self.frame()
+
+    def ask(self, api_key: ApiKey, version: int, request: Any) -> Any:
+        """The decoded answer to a request message."""
+        answer = self.ask_raw(api_key, version, request.encode(version))
+        correlation_id, offset = decode_response_header(answer, api_key, version)
+        assert correlation_id == self._correlation_id
+        return API_TABLE[api_key].response.decode(answer, version, offset)
+
+    def _exactly(self, count: int) -> bytes:
+        data = bytearray()
+        while len(data) < count:
+            try:
+                piece = self._socket.recv(min(count - len(data), 1 << 20))
+            except ConnectionError as error:
+                raise Closed(str(error)) from error
+            if not piece:
+                raise Closed(f"{len(data)} of {count} bytes came")
+            data += piece
+        return bytes(data)
+
+
+def framed(payload: bytes) -> bytes:
+    return struct.pack(">i", len(payload)) + payload
+
+
+def dial(cluster: ProcessCluster, node_id: int = 1, listener: str = "CLIENT") -> Wire:
+    """A connection to a broker's listener, by the address that it is bound to."""
+    return Wire(str(cluster.brokers[node_id].ready["bound"][listener]))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from signalbox.broker.api_request import ApiRequest
+from signalbox.broker.hot_tally import HotTally
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
 from signalbox.common.clock import Clock
 
 ROLLUP_WINDOW_S = 10.0
+
+
+def _nothing() -> None:
+    """Nobody counts by himself."""
 
 
 class _Window:
@@ -26,15 +33,11 @@ class AuditRollups:
         self._sink = sink
         self._clock = clock
         self._windows: dict[str, dict[str, _Window]] = {}
+        self.before_flush: Callable[[], None] = _nothing  # who counts by himself tells it before windows close
 
     def add(self, request: ApiRequest, api: str, failed: bool, response_bytes: int, duration_s: float) -> None:
         """One request that ended."""
-        apis = self._windows.get(request.context.connection_id)
-        if apis is None:
-            apis = self._windows[request.context.connection_id] = {}
-        window = apis.get(api)
-        if window is None:
-            window = apis[api] = _Window(request, self._clock.now_ms())
+        window = self._window(request, api)
         window.count += 1
         window.errors += failed
         window.request_bytes += len(request.frame)
@@ -42,8 +45,28 @@ class AuditRollups:
         window.total_s += duration_s
         window.longest_s = max(window.longest_s, duration_s)
 
+    def add_hot(self, api: str, tally: HotTally) -> None:
+        """Requests of one connection that took the hot path."""
+        assert tally.sample is not None
+        window = self._window(tally.sample, api)
+        window.count += tally.count
+        window.request_bytes += tally.request_bytes
+        window.response_bytes += tally.response_bytes
+        window.total_s += tally.total_s
+        window.longest_s = max(window.longest_s, tally.longest_s)
+
+    def _window(self, request: ApiRequest, api: str) -> _Window:
+        apis = self._windows.get(request.context.connection_id)
+        if apis is None:
+            apis = self._windows[request.context.connection_id] = {}
+        window = apis.get(api)
+        if window is None:
+            window = apis[api] = _Window(request, self._clock.now_ms())
+        return window
+
     def flush(self) -> None:
         """Every window becomes an event; the next request opens a new one."""
+        self.before_flush()
         windows, self._windows = self._windows, {}
         for apis in windows.values():
             self._emit(apis)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from signalbox.broker.hot_tally import HotTally
 from signalbox.common.metrics import MetricName, Metrics
 from signalbox.protocol.api_table import ApiKey
 
@@ -26,6 +29,7 @@ class RequestMetrics:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._apis: dict[int, _Api] = {}
+        self.before_reading: Callable[[], None] = _nothing  # who counts by himself tells it before a scrape
 
     def ended(self, api_key: ApiKey, request_bytes: int, response_bytes: int, duration_s: float) -> None:
         api = self._apis.get(api_key) or self._first(api_key)
@@ -34,18 +38,28 @@ class RequestMetrics:
         api.response_bytes += response_bytes
         api.total_s += duration_s
 
-    def hot(self, api_key: ApiKey, count: int, request_bytes: int, response_bytes: int) -> None:
+    def hot(self, api_key: ApiKey, tally: HotTally) -> None:
         """Requests that took the hot path, told in bulk."""
         api = self._apis.get(api_key) or self._first(api_key)
-        api.count += count
-        api.request_bytes += request_bytes
-        api.response_bytes += response_bytes
+        api.count += tally.count
+        api.request_bytes += tally.request_bytes
+        api.response_bytes += tally.response_bytes
+        api.total_s += tally.total_s
 
     def _first(self, api_key: ApiKey) -> _Api:
         api = self._apis[api_key] = _Api()
         tags = {"request": api_key.name}
-        self._metrics.gauge(_REQUESTS, lambda: api.count, tags)
-        self._metrics.gauge(_TOTAL_TIME, lambda: api.total_s * 1000, tags)
-        self._metrics.gauge(_REQUEST_BYTES, lambda: api.request_bytes, tags)
-        self._metrics.gauge(_RESPONSE_BYTES, lambda: api.response_bytes, tags)
+
+        def settled() -> _Api:
+            self.before_reading()
+            return api
+
+        self._metrics.gauge(_REQUESTS, lambda: settled().count, tags)
+        self._metrics.gauge(_TOTAL_TIME, lambda: settled().total_s * 1000, tags)
+        self._metrics.gauge(_REQUEST_BYTES, lambda: settled().request_bytes, tags)
+        self._metrics.gauge(_RESPONSE_BYTES, lambda: settled().response_bytes, tags)
         return api
+
+
+def _nothing() -> None:
+    """Nobody counts by himself."""

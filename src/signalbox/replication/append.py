@@ -1,6 +1,6 @@
 """The produce path: batches into the logs, answers when the promise of `acks` holds.
 
-`append_hot` is the whole path for one partition, hot shape or not: role, replicas in sync, then the log, which
+`append_to` is the whole path for one partition, hot shape or not: role, replicas in sync, then the log, which
 validates the batch, knows duplicates and queues it. Logs write what a turn of the loop has queued together at its end
 and tell each ticket; acks=all then waits for the high watermark. A request's tickets are joined by `ProduceOutcome`,
 which also holds the deadline of acks=all. Refusals are finished tickets: nothing here raises KafkaError.
@@ -48,23 +48,22 @@ class Appends:
         tickets = [
             self._append_one(topic, index, batch, acks, now_ms, from_client) for (topic, index), batch in entries
         ]
-        return ProduceOutcome(tickets, timeout_ms, self._deadlines)
+        return self.outcome(tickets, timeout_ms)
 
-    def append_hot(
-        self, partition: Partition, batch: Batch, acks: int, now_ms: int, from_client: bool = True
-    ) -> AppendTicket:
-        """One batch into one partition that was found before. The ticket may already be finished."""
+    def append_to(self, ticket: AppendTicket, batch: Batch, now_ms: int, from_client: bool = True) -> None:
+        """One batch into the ticket's partition, which was found before. The ticket may finish at once."""
+        partition = ticket.partition
+        assert partition is not None
         log = partition.log
         if not partition.is_leader or log is None:
-            error = Error.KAFKA_STORAGE_ERROR if partition.is_offline else Error.NOT_LEADER_OR_FOLLOWER
-            return refused(partition, error)
-        if acks == ACKS_ALL and not partition.has_enough_in_sync:
-            return refused(
-                partition,
+            ticket.fail(Error.KAFKA_STORAGE_ERROR if partition.is_offline else Error.NOT_LEADER_OR_FOLLOWER)
+            return
+        if ticket.acks == ACKS_ALL and not partition.has_enough_in_sync:
+            ticket.fail(
                 Error.NOT_ENOUGH_REPLICAS,
                 f"{len(partition.isr)} replicas in sync, min.insync.replicas is {partition.effective_min_isr}",
             )
-        ticket = AppendTicket(partition, acks)
+            return
         if not self._armed:
             self._armed = True
             self._at_turn_end(self._end_turn)
@@ -72,7 +71,10 @@ class Appends:
             log.append_as_leader(batch, partition.leader_epoch, now_ms, ticket.written, from_client)
         except KafkaError as error:
             ticket.fail(error.error, error.message)
-        return ticket
+
+    def outcome(self, tickets: list[AppendTicket], timeout_ms: int) -> ProduceOutcome:
+        """The answer of a request with these tickets."""
+        return ProduceOutcome(tickets, timeout_ms, self._deadlines)
 
     def flush(self) -> None:
         """Write what is queued now, before the turn ends."""
@@ -93,7 +95,9 @@ class Appends:
             partition = self._hosted.find(topic, index)
         except KafkaError as error:
             return refused(self._hosted.get(topic, index), error.error, error.message)
-        return self.append_hot(partition, batch, acks, now_ms, from_client)
+        ticket = AppendTicket(partition, acks)
+        self.append_to(ticket, batch, now_ms, from_client)
+        return ticket
 
 
 class ProduceOutcome(Pending[list[AppendTicket]]):

@@ -11,6 +11,7 @@ Calls come on the loop's thread and never block; what must wait is a `Pending`. 
 from __future__ import annotations
 
 import logging
+import math
 import random
 from collections.abc import Sequence
 
@@ -78,7 +79,9 @@ class ReplicaManager:
         self._appends = Appends(self.hosted, engine.deadlines, engine.at_turn_end, logs.flush_appends)
         self._fetches = Fetches(self.hosted, self.sessions, engine.purgatory, progress, self.config.fetch_max_bytes)
         self._started = False
-        self.append_hot = self._appends.append_hot
+        self._shrink_due = math.inf  # a round that comes later than this comes after a pause
+        self.append_to = self._appends.append_to
+        self.outcome = self._appends.outcome
 
     # -- life
 
@@ -98,7 +101,12 @@ class ReplicaManager:
         self.checkpoint_high_watermarks()
 
     def shrink_isrs(self) -> None:
-        """Propose ISRs without the followers that lag."""
+        """Propose ISRs without the followers that lag. A broker that was paused itself gives them one more round: their
+        fetches are still in its socket buffers."""
+        now, due = self.engine.clock.monotonic(), self._shrink_due
+        self._shrink_due = now + self.config.lag_time_max_ms / 1000
+        if now > due:
+            return
         clock, max_lag_ms, changes = self.engine.clock, self.config.lag_time_max_ms, self.isr_changes
 
         def look(partition: Partition) -> None:

@@ -17,6 +17,7 @@ from signalbox.broker.audit_trail import AuditTrail
 from signalbox.broker.config_description import ConfigDescription
 from signalbox.broker.forwarding import EnvelopeForwarder
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
+from signalbox.broker.hot_path import HotPath
 from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.broker.misroutes import MisrouteLog
 from signalbox.broker.producer_ids import ProducerIdBlocks
@@ -49,6 +50,7 @@ from signalbox.wiring.controller_requests import ChannelVersions
 from signalbox.wiring.controller_ways import ControllerWays, build_controller_ways
 from signalbox.wiring.guards import Guards, read_guards
 from signalbox.wiring.handler_table import HandlerParts, build_handlers
+from signalbox.wiring.hot_path import build_hot_path
 from signalbox.wiring.metrics_page import MetricsPage
 from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.replica_side import ReplicaSide, Surroundings, build_replica_side
@@ -160,8 +162,8 @@ async def build_parts(
         _broker_context(config),
         creation_settings(config),
     )
-    router = _router(around, trail, controller, data, creation)
-    server = _server(around, trail, router)
+    router, hot_path = _router(around, trail, controller, data, creation)
+    server = _server(around, trail, router, hot_path)
     page = None
     if config["metrics.http.port"] >= 0:
         page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"])
@@ -184,7 +186,8 @@ async def build_parts(
 
 def _router(
     around: Surroundings, trail: Trail, controller: Controller, data: ReplicaSide, creation: TopicCreator
-) -> Router:
+) -> tuple[Router, HotPath]:
+    """What answers requests: the router, and the short cut before it."""
     config, channel, serde = around.config, around.channel, DefaultPrincipalBuilder()
     timeout_ms = config["request.timeout.ms"]
     router = Router(
@@ -217,13 +220,16 @@ def _router(
         )
     )
     router.install(build_route_table(handlers))
-    return router
+    counters = (trail.requests, trail.rollups)
+    authorizer = around.guards.authorizer
+    return router, build_hot_path(handlers, data.replicas, around.cache, authorizer, around.clock, counters)
 
 
-def _server(around: Surroundings, trail: Trail, router: Router) -> SocketServer:
+def _server(around: Surroundings, trail: Trail, router: Router, hot_path: HotPath) -> SocketServer:
     ports = NetworkPorts(
         request_sink=router,
         api_gate=RouteGate(),
+        hot_path=hot_path,
         watcher=AuditingWatcher(trail.audit, trail.rollups),
         audit=trail.audit,
         metrics=trail.metrics,

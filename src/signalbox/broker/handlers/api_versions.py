@@ -59,7 +59,7 @@ class ApiVersionsHandler:
         if body.client_software_name:
             context.client_software_name = body.client_software_name
             context.client_software_version = body.client_software_version
-        return self._table(version, context.control_plane)
+        return self.table(version, context.control_plane)
 
     def _check(self, request: ApiRequest, body: ApiVersionsRequest) -> Error:
         names_software = request.header.api_version >= _NAMES_SOFTWARE_FROM
@@ -76,7 +76,12 @@ class ApiVersionsHandler:
         )
         return Error.REBOOTSTRAP_REQUIRED
 
-    def _table(self, version: int, control_plane: bool) -> EncodedBody:
+    def ranges(self, control_plane: bool) -> object:
+        """What a cached table depends on: the same object as long as it holds."""
+        return self._advertised.ranges(control_plane)
+
+    def table(self, version: int, control_plane: bool) -> EncodedBody:
+        """The answer when nothing is wrong."""
         ranges = self._advertised.ranges(control_plane)
         cached = self._bodies.get((version, control_plane))
         if cached is not None and cached[0] is ranges:

@@ -53,9 +53,9 @@ class ProduceHandler:
         ]
         outcome = self._replicas.append(entries, body.acks, body.timeout_ms)
         if outcome.done:
-            return self._answer(request, refusals, outcome.value)
+            return self.answer(request, refusals, outcome.value)
         pending: Pending[FinalAnswer] = Pending()
-        outcome.then(lambda tickets: pending.complete(self._answer(request, refusals, tickets)))
+        outcome.then(lambda tickets: pending.complete(self.answer(request, refusals, tickets)))
         return pending
 
     def _refusals(self, request: ApiRequest, body: ProduceRequest) -> list[Error]:
@@ -72,7 +72,17 @@ class ProduceHandler:
                 errors.append(Error.NONE)
         return errors
 
-    def _answer(self, request: ApiRequest, refusals: list[Error], tickets: Sequence[AppendTicket]) -> FinalAnswer:
+    def answer(self, request: ApiRequest, refusals: list[Error], tickets: Sequence[AppendTicket]) -> FinalAnswer:
+        """The answer to a request whose tickets, one for each partition that is not refused, are finished."""
+        response, failed = self.response(request, refusals, tickets)
+        if request.body.acks == 0:
+            return NO_ANSWER if failed is None else CloseConnection(f"produce with acks=0 failed for {failed}")
+        return response
+
+    def response(
+        self, request: ApiRequest, refusals: list[Error], tickets: Sequence[AppendTicket]
+    ) -> tuple[ProduceResponse, str | None]:
+        """The response, sent or not, and what failed first."""
         body: ProduceRequest = request.body
         found = iter(tickets)
         leaders: set[int] = set()
@@ -88,13 +98,11 @@ class ProduceHandler:
                     self._partition(request, topic.name, partition.index, ticket, leaders)
                 )
             response.responses.append(answered)
-        if body.acks == 0:
-            return NO_ANSWER if failed is None else CloseConnection(f"produce with acks=0 failed for {failed}")
         if leaders:
             response.node_endpoints = node_endpoints(
                 self._cache, request.context.listener_name, leaders, ProduceResponse.NodeEndpoint
             )
-        return response
+        return response, failed
 
     def _partition(
         self, request: ApiRequest, topic: str, index: int, ticket: AppendTicket, leaders: set[int]

@@ -1,0 +1,269 @@
+"""Hot Produce: up to eight partitions, any acks, versions 3-13.
+
+A shape's key runs up to the length of the first records; what stands between records and behind the last is constant
+too and compared on every hit. The answer is the generic handler's own, encoded once with marks in the places of
+offset and times; an answer that carries an error is made by that handler, too. Batches go the way of all batches
+(`Appends.append_to`): checksum, sequence and offsets are looked at on every hit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from signalbox.broker.api_request import ApiRequest, CloseConnection, NoAnswer, RawAnswer, ResponseMessage
+from signalbox.broker.authorization import may
+from signalbox.broker.handlers.produce import ProduceHandler
+from signalbox.broker.hot_path import HotConnection, read_header
+from signalbox.broker.hot_produce_shape import ProduceShape, read_shape
+from signalbox.broker.hot_shapes import KEY_AT, HotShapes, is_flexible
+from signalbox.broker.hot_tally import HotTally
+from signalbox.common.audit_event import AUDIT_TOPIC
+from signalbox.common.clock import Clock
+from signalbox.common.ids import ZERO_UUID
+from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.headers import RequestHeader, encode_response_header
+from signalbox.protocol.varint import read_uvarint
+from signalbox.replication.append import INTERNAL_TOPICS, VALID_ACKS
+from signalbox.replication.append_ticket import AppendTicket
+from signalbox.replication.deadlines import Deadline
+from signalbox.replication.partition import Partition
+from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+from signalbox.storage.append_info import LogAppendInfo
+
+_NOT_REMEMBERED = frozenset({*INTERNAL_TOPICS, AUDIT_TOPIC})  # refused, or not told to the audit trail
+_SMALLEST_BATCH_BYTES = 61
+
+
+class HotProduce:
+    """The broker's part, and the factory of connections' parts."""
+
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        cache: MetadataCache,
+        authorizer: Authorizer,
+        handler: ProduceHandler,
+        clock: Clock,
+    ) -> None:
+        self.replicas = replicas
+        self.append_to = replicas.append_to
+        self.cache = cache
+        self.authorizer = authorizer
+        self.handler = handler
+        self.now_ms = clock.now_ms
+        self.monotonic = clock.monotonic
+        self.add_deadline = replicas.engine.deadlines.add
+
+    def __call__(self, connection: HotConnection, version: int) -> ConnectionProduce:
+        return ConnectionProduce(self, connection, version)
+
+
+class HotAppend(AppendTicket):
+    """The ticket of a request with one partition; it answers the request itself."""
+
+    __slots__ = ("_correlation_id", "_deadline", "_owner", "_request_bytes", "_shape")
+
+    def __init__(self, owner: ConnectionProduce, shape: ProduceShape, correlation_id: int, request_bytes: int) -> None:
+        # Not AppendTicket's: what `written` or `fail` set for sure is not set here.
+        self.partition = shape.partition
+        self.acks = shape.acks
+        self.error = 0
+        self.error_message = None
+        self.record_errors = ()
+        self.log_start_offset = -1
+        self.done = False
+        self._owner = owner
+        self._shape = shape
+        self._correlation_id = correlation_id
+        self._request_bytes = request_bytes
+        self._deadline: Deadline | None = None
+
+    def written(self, info: LogAppendInfo, error: KafkaError | None) -> None:
+        AppendTicket.written(self, info, error)
+        if not self.done:
+            self._deadline = self._owner.add_deadline(self._shape.timeout_ms, self._expire)
+
+    def finish(self) -> None:
+        if self.done:
+            return
+        self.done = True
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._owner.answer(self._shape, self._correlation_id, (self,), self._request_bytes)
+
+    def _expire(self) -> None:
+        self._deadline = None
+        self.fail(Error.REQUEST_TIMED_OUT)
+
+
+class ConnectionProduce:
+    """One connection's produce requests at one version."""
+
+    __slots__ = ("_connection", "_flexible", "_owner", "_shapes", "_version", "add_deadline", "tally")
+
+    def __init__(self, owner: HotProduce, connection: HotConnection, version: int) -> None:
+        self._owner = owner
+        self._connection = connection
+        self._version = version
+        self._flexible = is_flexible(ApiKey.PRODUCE, version)
+        self._shapes: HotShapes[ProduceShape] = HotShapes()
+        self.add_deadline = owner.add_deadline
+        self.tally = HotTally()
+
+    def serve(self, frame: memoryview, correlation_id: int) -> bool:
+        shapes = self._shapes
+        for end in shapes.ends:
+            shape = shapes.by_key.get(frame[KEY_AT:end].tobytes())
+            if shape is not None:
+                break
+        else:
+            self._learn(frame)
+            return False
+        owner = self._owner
+        partition = shape.partition
+        if shape.image is not owner.cache.image or shape.authorizer_stamp != owner.authorizer.stamp:
+            shapes.forget(shape.key)
+            return False
+        if partition is None:
+            return self._serve_many(shape, frame, end, correlation_id)
+        if partition.stamp != shape.stamp:
+            shapes.forget(shape.key)
+            return False
+        # Where the records are: as `_records_at`, spelt out for the case that is nearly all.
+        size = len(frame)
+        if size - end < _SMALLEST_BATCH_BYTES:
+            return False
+        if self._flexible:
+            length, at = frame[end], end + 1
+            if length > 127:
+                length = length & 127 | frame[at] << 7
+                at += 1
+                if length > 16_383:
+                    length, at = read_uvarint(frame, end)
+            stop = at + length - 1
+        else:
+            at = end + 4
+            stop = at + int.from_bytes(frame[end:at])
+        if frame[stop:] != shape.gaps[0]:
+            return False
+        self._connection.defer()
+        owner.append_to(HotAppend(self, shape, correlation_id, size), frame[at:stop], owner.now_ms())
+        return True
+
+    def answer(
+        self, shape: ProduceShape, correlation_id: int, tickets: Sequence[AppendTicket], request_bytes: int
+    ) -> None:
+        """All tickets are finished."""
+        connection, response_bytes = self._connection, 0
+        for ticket in tickets:
+            if ticket.error:
+                response_bytes = self._answer_error(shape, correlation_id, tickets)
+                break
+        else:
+            if shape.acks:
+                payload = shape.answer(correlation_id, tickets)
+                response_bytes = len(payload)
+                connection.respond((payload,))
+            else:
+                connection.respond_nothing()
+        self.tally.add(request_bytes, response_bytes, self._owner.monotonic() - connection.channel.active_at)
+
+    def _answer_error(self, shape: ProduceShape, correlation_id: int, tickets: Sequence[AppendTicket]) -> int:
+        """The generic handler's answer; its size."""
+        header = RequestHeader(ApiKey.PRODUCE, self._version, correlation_id, shape.client_id)
+        request = ApiRequest(header, shape.body, self._connection.context, b"", 0.0)
+        answer = self._owner.handler.answer(request, [Error.NONE] * len(shape.body.topic_data), tickets)
+        if isinstance(answer, NoAnswer):
+            self._connection.respond_nothing()
+        elif isinstance(answer, CloseConnection | RawAnswer):
+            assert isinstance(answer, CloseConnection)
+            self._connection.close(answer.reason)
+        else:
+            payload = _payload(self._version, correlation_id, answer)
+            self._connection.respond((payload,))
+            return len(payload)
+        return 0
+
+    # -- several partitions
+
+    def _serve_many(self, shape: ProduceShape, frame: memoryview, end: int, correlation_id: int) -> bool:
+        if any(partition.stamp != stamp for partition, stamp in zip(shape.partitions, shape.stamps, strict=True)):
+            self._shapes.forget(shape.key)
+            return False
+        batches = []
+        try:
+            for gap in shape.gaps:
+                at, stop = self._records_at(frame, end)
+                end = stop + len(gap)
+                if stop - at < _SMALLEST_BATCH_BYTES or frame[stop:end] != gap:
+                    return False
+                batches.append(frame[at:stop])
+        except (DecodeError, IndexError):
+            return False
+        if end != len(frame):
+            return False
+        owner = self._owner
+        now_ms = owner.now_ms()
+        self._connection.defer()
+        tickets = [AppendTicket(partition, shape.acks) for partition in shape.partitions]
+        for ticket, batch in zip(tickets, batches, strict=True):
+            owner.append_to(ticket, batch, now_ms)
+        outcome = owner.replicas.outcome(tickets, shape.timeout_ms)
+        outcome.then(partial(self._answer_many, shape, correlation_id, len(frame)))
+        return True
+
+    def _answer_many(
+        self, shape: ProduceShape, correlation_id: int, request_bytes: int, tickets: list[AppendTicket]
+    ) -> None:
+        self.answer(shape, correlation_id, tickets, request_bytes)
+
+    def _records_at(self, frame: memoryview, at: int) -> tuple[int, int]:
+        """Where the records begin and end whose length stands at `at`."""
+        if self._flexible:
+            length, start = read_uvarint(frame, at)
+            return start, start + length - 1
+        return at + 4, at + 4 + int.from_bytes(frame[at : at + 4], signed=True)
+
+    # -- learning
+
+    def _learn(self, frame: memoryview) -> None:
+        """Remember what this request looks like, if the next one may be served by it. The generic path serves this."""
+        found = read_header(frame) if self._shapes.may_learn() else None
+        shape = read_shape(frame, *found) if found is not None else None
+        if shape is None or shape.acks not in VALID_ACKS:
+            return
+        context, owner = self._connection.context, self._owner
+        image = owner.cache.image
+        partitions: list[Partition] = []
+        for topic in shape.body.topic_data:
+            if topic.topic_id != ZERO_UUID:
+                topic.name = image.topic_name(topic.topic_id) or ""
+            if topic.name in _NOT_REMEMBERED or not may(owner.authorizer, context, AclOperation.WRITE, topic.name):
+                return
+            for asked in topic.partition_data:
+                partition = owner.replicas.partition(topic.name, asked.index)
+                if partition is None or not partition.is_leader:
+                    return
+                partitions.append(partition)
+        shape.watch(partitions, image, owner.authorizer.stamp)
+        request = ApiRequest(RequestHeader(ApiKey.PRODUCE, self._version, 0, None), shape.body, context, b"", 0.0)
+
+        def encode(tickets: Sequence[AppendTicket]) -> bytes:
+            refusals = [Error.NONE] * len(shape.body.topic_data)
+            return _payload(self._version, 0, owner.handler.response(request, refusals, tickets)[0])
+
+        if shape.take_template(encode):
+            assert found is not None
+            self.tally.stand_for(found[0], context)
+            self._shapes.remember(shape.key, shape)
+
+
+def _payload(version: int, correlation_id: int, answer: ResponseMessage) -> bytes:
+    head = encode_response_header(ApiKey.PRODUCE, version, correlation_id)
+    return head + b"".join(answer.encode_chunks(version))

@@ -1,0 +1,40 @@
+"""The data plane's short cut, put together: it shares the handlers of the generic path behind it."""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import Handler
+from signalbox.broker.audit_rollups import AuditRollups
+from signalbox.broker.handlers.api_versions import ApiVersionsHandler
+from signalbox.broker.handlers.produce import ProduceHandler
+from signalbox.broker.hot_api_versions import HotApiVersions
+from signalbox.broker.hot_fetch import HotFetch
+from signalbox.broker.hot_path import HotPath
+from signalbox.broker.hot_produce import HotProduce
+from signalbox.broker.request_metrics import RequestMetrics
+from signalbox.common.clock import Clock
+from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.api_table import ApiKey
+from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.security.authorizer import Authorizer
+
+
+def build_hot_path(
+    handlers: dict[ApiKey, Handler],
+    replicas: ReplicaManager,
+    cache: MetadataCache,
+    authorizer: Authorizer,
+    clock: Clock,
+    counters: tuple[RequestMetrics, AuditRollups],
+) -> HotPath:
+    """Hot shapes for produce, fetch and ApiVersions."""
+    produce, api_versions = handlers[ApiKey.PRODUCE], handlers[ApiKey.API_VERSIONS]
+    assert isinstance(produce, ProduceHandler)
+    assert isinstance(api_versions, ApiVersionsHandler)
+    return HotPath(
+        {
+            ApiKey.PRODUCE: HotProduce(replicas, cache, authorizer, produce, clock),
+            ApiKey.FETCH: HotFetch(replicas, cache, authorizer, clock),
+            ApiKey.API_VERSIONS: HotApiVersions(api_versions, clock),
+        },
+        *counters,
+    )

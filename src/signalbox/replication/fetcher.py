@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.config_rows import ReplicationConfig
@@ -19,6 +20,7 @@ from signalbox.replication.deadlines import Deadline, Deadlines
 from signalbox.replication.followed import FIRST_BACKOFF_MS, FollowedPartition
 from signalbox.replication.leader_offsets import LeaderOffsets
 from signalbox.replication.partition import Partition
+from signalbox.replication.partition_list import partition_list
 from signalbox.replication.ports import LeaderChannel
 from signalbox.replication.replica_session import ReplicaSession
 
@@ -135,15 +137,21 @@ class Fetcher:
 
     def _take_partitions(self, response: FetchResponse) -> None:
         written: list[tuple[FollowedPartition, FetchResponse.PartitionData]] = []
+        refused: dict[Error, list[TopicPartition]] = {}
         for topic in response.responses:
             for data in topic.partitions:
                 followed = self._session.get((topic.topic_id, data.partition_index))
                 if followed is None or not followed.told:
                     continue
                 if data.error_code:
-                    self._take_error(followed, Error.of(data.error_code))
+                    error = Error.of(data.error_code)
+                    refused.setdefault(error, []).append(followed.partition.topic_partition)
+                    self._take_error(followed, error)
                 elif self._guarded(followed, lambda f=followed, d=data: self._take_data(f, d)):  # type: ignore[misc]
                     written.append((followed, data))
+        for error, partitions in refused.items():
+            names = partition_list(partitions)
+            _log.info("broker %d answered %s for %d partitions: %s", self.leader_id, error.name, len(partitions), names)
         for followed, data in written:
             self._guarded(followed, lambda f=followed, d=data: self._finish(f, d))  # type: ignore[misc]
 
@@ -185,10 +193,8 @@ class Fetcher:
             self._session.drop(followed)
             LeaderOffsets(followed, self._identity.broker_id, self._relocate).ask(self._channel)
         elif error is Error.FENCED_LEADER_EPOCH:
-            _log.info("%s: leader epoch %d is over", followed.partition, followed.leader_epoch)
             self._session.drop(followed)
         else:
-            _log.info("%s: broker %d answered %s", followed.partition, self.leader_id, error.name)
             self._delay(followed)
 
     def _relocate(self, followed: FollowedPartition, range_: tuple[int, int] | None) -> None:

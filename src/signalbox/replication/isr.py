@@ -16,6 +16,7 @@ from signalbox.replication.deadlines import Deadlines
 from signalbox.replication.isr_decisions import AlteredPartition, Verdict, take_answer
 from signalbox.replication.isr_state import ProposedIsr
 from signalbox.replication.partition import Partition
+from signalbox.replication.partition_list import partition_list
 from signalbox.replication.ports import AlterPartitionSender
 
 _log = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ class IsrChanges:
     def submit(self, partition: Partition, proposal: ProposedIsr | None) -> None:
         """Queue a proposal (None: nothing); `dispatch` sends what has been queued."""
         if proposal is not None:
-            _log.info("%s: proposing ISR %s instead of %s", partition.topic_partition, proposal.isr, partition.isr)
+            _log.debug("%s: proposing ISR %s instead of %s", partition.topic_partition, proposal.isr, partition.isr)
             self._queued[partition.topic_partition] = (partition, proposal)
             self.shrinks += len(proposal.isr) < len(partition.isr)
             self.expansions += len(proposal.isr) > len(partition.isr)
@@ -126,6 +127,7 @@ class IsrChanges:
                 answers[topic.topic_id, entry.partition_index] = entry
                 answers[topic.topic_name, entry.partition_index] = entry
         retry = {}
+        accepted: dict[tuple[int, ...], list[TopicPartition]] = {}
         for topic_partition, (partition, proposal) in changes.items():
             index = topic_partition.partition
             found = answers.get((partition.topic_id, index)) or answers.get((topic_partition.topic, index))
@@ -135,7 +137,9 @@ class IsrChanges:
                 self.refusals += 1
                 _log.warning("%s: ISR %s refused: %s", partition, proposal.isr, Error.of(found.error_code).name)
             else:
-                _log.info("%s: ISR is now %s", partition.topic_partition, partition.isr)
+                accepted.setdefault(tuple(partition.isr), []).append(topic_partition)
+        for isr, partitions in accepted.items():
+            _log.info("ISR %s of %d partitions: %s", list(isr), len(partitions), partition_list(partitions))
         return retry
 
 

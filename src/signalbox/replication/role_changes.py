@@ -16,6 +16,7 @@ from signalbox.replication.isr import IsrChanges
 from signalbox.replication.isr_decisions import propose_recovered
 from signalbox.replication.leadership import Instruction
 from signalbox.replication.partition import Partition
+from signalbox.replication.partition_list import partition_list
 from signalbox.replication.replica_parts import Engine, Neighbours
 from signalbox.storage.log import Log
 from signalbox.storage.log_manager import LogManager
@@ -40,6 +41,7 @@ class RoleChanges:
         self._engine = engine
         self._fetchers, self._progress, self._isr_changes = movers
         self._to_follow: dict[Partition, None] = {}
+        self._elected: list[TopicPartition] = []  # what this request changed, for one line of log
 
     # -- LeaderAndIsr
 
@@ -67,7 +69,8 @@ class RoleChanges:
         log = self._open_log(partition, order)
         if not partition.become_leader(order.state, log):
             return
-        _log.info("%s: leading under epoch %d", partition.topic_partition, partition.leader_epoch)
+        _log.debug("%s: leading under epoch %d", partition.topic_partition, partition.leader_epoch)
+        self._elected.append(partition.topic_partition)
         self._progress.expect(partition)
         self._isr_changes.submit(partition, propose_recovered(partition))
         for listener in self._neighbours.listeners:
@@ -82,7 +85,7 @@ class RoleChanges:
             return
         if not partition.become_follower(order.state, log):
             return
-        _log.info("%s: following %d under epoch %d", partition.topic_partition, leader, partition.leader_epoch)
+        _log.debug("%s: following %d under epoch %d", partition.topic_partition, leader, partition.leader_epoch)
         self._progress.forget(partition)
         self._fetchers.unfollow(partition)
         self._to_follow[partition] = None
@@ -92,6 +95,12 @@ class RoleChanges:
     def done(self) -> None:
         """All partitions of a request are decided: fetchers start together, so that their first fetch has them all."""
         to_follow, self._to_follow = self._to_follow, {}
+        elected, self._elected = self._elected, []
+        if elected:
+            _log.info("leading %d partitions from now on: %s", len(elected), partition_list(elected))
+        for leader_id in sorted({partition.leader_id for partition in to_follow}):
+            followed = [each.topic_partition for each in to_follow if each.leader_id == leader_id]
+            _log.info("following broker %d in %d partitions: %s", leader_id, len(followed), partition_list(followed))
         self._fetchers.follow_all(to_follow)
         self._fetchers.close_idle()
         self._isr_changes.dispatch()

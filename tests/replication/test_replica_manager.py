@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
-from tests.replication.memory_cluster import MemoryCluster
+from signalbox.replication.ports import TopicSettings
+from signalbox.storage.log_config import LogConfig
+from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
 
 def test_a_record_goes_to_all_replicas_and_is_answered(tmp_path: Path) -> None:
@@ -54,3 +57,60 @@ def test_the_next_leader_has_everything_that_was_acknowledged(tmp_path: Path) ->
     cluster.run()
     assert cluster.brokers[1].content() == cluster.brokers[2].content()
     assert cluster.view.rows[cluster.brokers[2].partition().topic_partition].isr == [2, 3, 1]
+
+
+def test_a_broker_that_was_paused_does_not_blame_its_followers(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path)
+    cluster.create([1, 2, 3])
+    cluster.run()
+    cluster.advance(20_000, step_ms=500)
+    leader = cluster.brokers[1]
+    cluster.produce(1, b"x", acks=1)
+    leader.turns.end()
+    cluster.clock.advance(60_000)
+    leader.timers.run_due()
+    assert leader.partition().maximal_isr == leader.partition().isr_state.maximal == frozenset({1, 2, 3})
+    assert leader.partition().isr_state.pending is None
+    cluster.run()
+    cluster.cut = {(2, 1)}
+    cluster.kill(2)
+    cluster.produce(1, b"y", acks=1)
+    cluster.advance(70_000, step_ms=500)
+    assert leader.partition().isr == (1, 3)
+
+
+def test_configs_of_a_topic_arrive(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1])
+    cluster.create([1])
+    cluster.configs.topic = TopicSettings(min_insync_replicas=1, deletes_records=False)
+    cluster.configs.log = LogConfig(max_message_bytes=100)
+    cluster.brokers[1].manager.update_topic_config(TOPIC)
+    outcome = cluster.produce(1, b"x" * 200)
+    cluster.run()
+    assert outcome.value[0].error == Error.MESSAGE_TOO_LARGE
+    assert not cluster.brokers[1].partition().settings.deletes_records
+
+
+def test_high_watermarks_survive_a_restart(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path)
+    cluster.create([1, 2, 3])
+    for _ in range(3):
+        cluster.produce(1, b"x")
+        cluster.run()
+    cluster.advance(5_000)
+    cluster.kill(3)
+    cluster.start(3)
+    log = cluster.brokers[3].logs.get(TopicPartition(TOPIC, 0))
+    assert log is not None
+    assert (log.high_watermark, log.log_end_offset) == (3, 3)
+
+
+def test_a_closed_manager_is_quiet(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path)
+    cluster.create([1, 2, 3])
+    cluster.run()
+    for broker in cluster.brokers.values():
+        broker.manager.close()
+        assert broker.timers.armed == []
+    cluster.run()
+    assert not cluster.brokers[1].manager.engine.deadlines

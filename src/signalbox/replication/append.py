@@ -14,7 +14,6 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.append_ticket import ACKS_ALL, AppendTicket, refused
 from signalbox.replication.deadlines import Deadline, Deadlines
 from signalbox.replication.hosted import HostedPartitions
-from signalbox.replication.partition import Partition
 from signalbox.replication.pending import Pending
 from signalbox.replication.purgatory import AtTurnEnd
 

@@ -21,13 +21,13 @@ class ControlRequests:
         self._coordinator = coordinator
         cache.subscribe(self._image_changed)
 
-    def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
-        return self._replicas.become_leader_or_follower(request)
+    def leader_and_isr(self, request: LeaderAndIsrRequest, version: int) -> LeaderAndIsrResponse:
+        return self._replicas.become_leader_or_follower(request, version)
 
-    def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
-        return self._replicas.stop_replica(request)
+    def stop_replica(self, request: StopReplicaRequest, version: int) -> StopReplicaResponse:
+        return self._replicas.stop_replica(request, version)
 
-    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+    def update_metadata(self, request: UpdateMetadataRequest, version: int) -> UpdateMetadataResponse:
         self._cache.apply_update_metadata(request)
         return UpdateMetadataResponse()
 

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 from signalbox.broker.api_request import Answer, ApiRequest, ResponseMessage
 from signalbox.broker.cluster_action import require_cluster_action
-from signalbox.protocol.api_table import API_TABLE
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.replication.leadership import refuse_leader_and_isr
 from signalbox.security.authorizer import Authorizer
 
 
@@ -28,9 +29,9 @@ class BrokerEpochs(Protocol):
 
 
 class ControlRequestHandler:
-    """One of the three; `apply` does it and gives the response."""
+    """One of the three; `apply` does it, given the request and its version, and gives the response."""
 
-    def __init__(self, authorizer: Authorizer, epochs: BrokerEpochs, apply: Callable[[Any], Any]) -> None:
+    def __init__(self, authorizer: Authorizer, epochs: BrokerEpochs, apply: Callable[[Any, int], Any]) -> None:
         self._authorizer = authorizer
         self._epochs = epochs
         self._apply = apply
@@ -42,10 +43,13 @@ class ControlRequestHandler:
             return _refused(request, Error.STALE_BROKER_EPOCH)
         if not self._epochs.accept_controller_epoch(body.controller_epoch):
             return _refused(request, Error.STALE_CONTROLLER_EPOCH)
-        answer: Answer = self._apply(body)
+        answer: Answer = self._apply(body, request.header.api_version)
         return answer
 
 
 def _refused(request: ApiRequest, error: Error) -> ResponseMessage:
+    if request.header.api_key == ApiKey.LEADER_AND_ISR:
+        # The only one that repeats the error for every partition.
+        return refuse_leader_and_isr(request.body, request.header.api_version, error)
     refused: ResponseMessage = API_TABLE[request.header.api_key].response(error_code=error)
     return refused

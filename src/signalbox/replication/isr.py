@@ -128,6 +128,7 @@ class IsrChanges:
                 answers[topic.topic_name, entry.partition_index] = entry
         retry = {}
         accepted: dict[tuple[int, ...], list[TopicPartition]] = {}
+        refused: dict[tuple[Error, tuple[int, ...]], list[TopicPartition]] = {}
         for topic_partition, (partition, proposal) in changes.items():
             index = topic_partition.partition
             found = answers.get((partition.topic_id, index)) or answers.get((topic_partition.topic, index))
@@ -135,11 +136,14 @@ class IsrChanges:
                 retry[topic_partition] = (partition, proposal)
             elif found.error_code:
                 self.refusals += 1
-                _log.warning("%s: ISR %s refused: %s", partition, proposal.isr, Error.of(found.error_code).name)
+                refused.setdefault((Error.of(found.error_code), tuple(proposal.isr)), []).append(topic_partition)
             else:
                 accepted.setdefault(tuple(partition.isr), []).append(topic_partition)
         for isr, partitions in accepted.items():
             _log.info("ISR %s of %d partitions: %s", list(isr), len(partitions), partition_list(partitions))
+        for (error, isr), partitions in refused.items():
+            names = partition_list(partitions)
+            _log.warning("ISR %s of %d partitions refused, %s: %s", list(isr), len(partitions), error.name, names)
         return retry
 
 

@@ -29,6 +29,7 @@ class Inflicted:
     led: int  # how many partitions of the topic it led
     at_s: float
     hold_s: float
+    is_hasty: bool  # the next fault came without waiting for this broker to be in sync
     back_s: float = 0.0  # from its end (restart, SIGCONT) until every replica was in sync again
     killed_by_peers: bool = False  # stopped inside a transaction, as the store's rules allow
     silences_s: tuple[float, ...] = ()  # per partition, longest first: the longest time without an acknowledgement
@@ -62,13 +63,15 @@ class Inflictor:
             led=list(self._state.leaders(self._topic).values()).count(broker_id),
             at_s=time.monotonic() - self._started_s,
             hold_s=fault.hold_s,
+            is_hasty=fault.is_hasty,
         )
         acts: dict[Kind, Callable[[int, float], bool]] = {Kind.KILL: self._kill, Kind.PAUSE: self._pause}
         done.killed_by_peers = acts[fault.kind](broker_id, fault.hold_s)
         ended_s = time.monotonic()
         if not self._cluster.brokers[broker_id].running:
             self._cluster.start_broker(broker_id)
-        self.wait_until_whole()
+        if not fault.is_hasty:
+            self.wait_until_whole()
         done.back_s = time.monotonic() - ended_s
         return done
 

@@ -29,13 +29,16 @@ class Target(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One broker is down or silent for `hold_s`; `gap_s` of peace follow once the cluster is whole again."""
+    """One broker is down or silent for `hold_s`; `gap_s` of peace follow once the cluster is whole again. A hasty
+    fault lets the next one come before its broker is in sync again: then min.insync.replicas alone keeps data safe.
+    """
 
     kind: Kind
     target: Target
     hold_s: float
     gap_s: float
     draw: float
+    is_hasty: bool = False
 
     def choose(self, brokers: list[int], controller_id: int) -> int:
         """The broker it hits; with no controller at hand, any."""
@@ -64,6 +67,7 @@ LATER_HAND: tuple[Card, ...] = (
     (Kind.PAUSE, Target.ANY, False),
     (Kind.PAUSE, Target.ANY, True),
 )
+_HASTE = 0.35  # how many of the later faults do not wait for their broker
 
 
 def plan_faults(seed: int, session_s: float) -> Iterator[Fault]:
@@ -71,10 +75,10 @@ def plan_faults(seed: int, session_s: float) -> Iterator[Fault]:
     random = Random(seed)
     hand = FIRST_HAND
     while True:
+        haste = 0.0 if hand is FIRST_HAND else _HASTE
         for kind, target, is_long in random.sample(hand, len(hand)):
-            yield Fault(
-                kind, target, _hold_s(random, kind, is_long, session_s), random.uniform(0.2, 1.2), random.random()
-            )
+            hold_s, gap_s = _hold_s(random, kind, is_long, session_s), random.uniform(0.2, 1.2)
+            yield Fault(kind, target, hold_s, gap_s, random.random(), random.random() < haste)
         hand = LATER_HAND
 
 

@@ -220,7 +220,8 @@ def _line(done: Inflicted, acknowledged: int) -> str:
     who = f"broker {done.broker}{' (controller)' if done.was_controller else ''}, leader of {done.led}"
     silences = " ".join(f"{silence:.2f}" for silence in done.silences_s)
     ended = ", ended by its peers" if done.killed_by_peers else ""
+    back = "back" if done.is_hasty else "whole again"
     return (
-        f"{done.at_s:6.1f} s  {done.kind} {who:<34} for {done.hold_s:4.1f} s{ended}; whole again after "
+        f"{done.at_s:6.1f} s  {done.kind} {who:<34} for {done.hold_s:4.1f} s{ended}; {back} after "
         f"{done.back_s:4.1f} s; silence by partition {silences}; {acknowledged:,} acknowledged"
     )

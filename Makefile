@@ -34,7 +34,10 @@ lint: $(STAMP)  ## format, lint, types, import contracts
 unit: $(STAMP)  ## the tests that need nothing but Python
 	$(BIN)/python -m pytest tests --ignore=tests/system
 
-test: lint unit  ## everything that must hold before a change lands
+system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs
+	$(BIN)/python -m pytest tests/system
+
+test: lint unit system  ## everything that must hold before a change lands
 
 DURATION ?= 120
 

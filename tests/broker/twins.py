@@ -1,0 +1,202 @@
+"""Two brokers' data sides over equal storage, one with the hot path before its router, one without: whatever is sent
+to both must be answered byte by byte alike, and leave equal logs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from signalbox.broker.advertised_versions import AdvertisedVersions
+from signalbox.broker.audit_rollups import AuditRollups
+from signalbox.broker.handlers.api_versions import ApiVersionsHandler
+from signalbox.broker.handlers.fetch import FetchHandler
+from signalbox.broker.handlers.produce import ProduceHandler
+from signalbox.broker.hot_api_versions import HotApiVersions
+from signalbox.broker.hot_fetch import HotFetch
+from signalbox.broker.hot_path import HotPath
+from signalbox.broker.hot_produce import HotProduce
+from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.misroutes import MisrouteLog
+from signalbox.broker.request_metrics import RequestMetrics
+from signalbox.broker.request_observer import AuditingObserver
+from signalbox.broker.router import Router
+from signalbox.broker.routes import ROUTES, Route
+from signalbox.common.audit_event import AuditEvent
+from signalbox.common.endpoint import SecurityProtocol
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.image import MetadataImage
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.headers import decode_request_header
+from signalbox.security.acl import AclOperation, ResourceType
+from signalbox.security.request_context import RequestContext
+from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster, bytes_of
+
+PARTITIONS = 9
+
+
+class SwitchedAuthorizer:
+    """Allows everything, or nothing."""
+
+    def __init__(self) -> None:
+        self.allows = True
+        self.stamp = 0
+
+    def switch(self) -> None:
+        self.allows = not self.allows
+        self.stamp += 1
+
+    def authorize(self, context: RequestContext, operation: AclOperation, kind: ResourceType, name: str) -> bool:
+        return self.allows
+
+    def authorize_any(self, context: RequestContext, operation: AclOperation, kind: ResourceType) -> bool:
+        return self.allows
+
+
+class NoController:
+    is_active = False
+
+    def controller_ranges(self) -> None:
+        return None
+
+
+class Channel:
+    """The clock's side of a connection."""
+
+    active_at = 0.0
+
+
+class TwinConnection:
+    """A connection: keeps what it is answered; `None` is an answer that is not sent, text the reason of a close."""
+
+    def __init__(self, side: TwinSide, number: int) -> None:
+        self.hot_shapes: object = None
+        self.channel = Channel()
+        self.context = RequestContext(
+            f"connection-{number}", "CLIENT", SecurityProtocol.PLAINTEXT, "127.0.0.1", b"\x7f\0\0\1"
+        )
+        self.answers: list[bytes | str | None] = []
+        self._side = side
+
+    def serves(self, api_key: int, api_version: int) -> bool:
+        row = API_TABLE[api_key]
+        return row.min_version <= api_version <= row.max_version
+
+    def defer(self) -> None:
+        """Nothing more is sent before the answer: the twins' turns end after every request."""
+
+    def respond(self, chunks: Sequence[Any]) -> None:
+        self.answers.append(b"".join(bytes_of(chunk) for chunk in chunks))
+
+    def respond_nothing(self) -> None:
+        self.answers.append(None)
+
+    def close(self, reason: str) -> None:
+        self.answers.append(reason)
+
+
+class TwinRequest:
+    """What the router is handed."""
+
+    def __init__(self, connection: TwinConnection, frame: memoryview) -> None:
+        self.header, self.body_offset = decode_request_header(frame)
+        self.frame = frame
+        self.context = connection.context
+        self.received_at = 0.0
+        self.respond = connection.respond
+        self.respond_nothing = connection.respond_nothing
+        self.close_connection = connection.close
+
+
+class Trail:
+    def __init__(self) -> None:
+        self.events: list[AuditEvent] = []
+
+    def record(self, event: AuditEvent) -> None:
+        self.events.append(event)
+
+
+class TwinSide:
+    """One broker."""
+
+    def __init__(self, folder: Path, *, hot: bool) -> None:
+        self.cluster = MemoryCluster(folder, [1])
+        self.cluster.create([1], PARTITIONS)
+        self.cluster.run()
+        self.broker = self.cluster.brokers[1]
+        self.cache = MetadataCache()
+        self.authorizer = SwitchedAuthorizer()
+        self.trail = Trail()
+        self.metrics = RequestMetrics(MetricRegistry())
+        self.registry = self.metrics._metrics
+        clock = self.cluster.clock
+        self.rollups = AuditRollups(self.trail, clock)
+        replicas = self.broker.manager
+        produce = ProduceHandler(replicas, self.cache, self.authorizer)
+        versions = ApiVersionsHandler(
+            AdvertisedVersions(NoController(), False), "cluster", 1, MisrouteLog(MetricRegistry(), self.trail, clock)
+        )
+        handlers: dict[ApiKey, Any] = {
+            ApiKey.PRODUCE: produce,
+            ApiKey.FETCH: FetchHandler(replicas, self.cache, self.authorizer),
+            ApiKey.API_VERSIONS: versions,
+        }
+        observer = AuditingObserver(self.metrics, self.rollups, self.trail)
+        self.router = Router(NoController(), None, observer, clock)  # type: ignore[arg-type]
+        self.router.install(
+            {row.api_key: Route(row, handlers[row.api_key]) for row in ROUTES if row.api_key in handlers}
+        )
+        self.hot_path: HotPath | None = None
+        if hot:
+            factories: dict[ApiKey, Any] = {
+                ApiKey.PRODUCE: HotProduce(replicas, self.cache, self.authorizer, produce, clock),
+                ApiKey.FETCH: HotFetch(replicas, self.cache, self.authorizer, clock),
+                ApiKey.API_VERSIONS: HotApiVersions(versions, clock),
+            }
+            self.hot_path = HotPath(factories, self.metrics, self.rollups)
+        self.hits = 0
+        self.connections = [TwinConnection(self, number) for number in range(2)]
+        self.know_topic()
+
+    def know_topic(self) -> None:
+        """A new image, equal to the old one."""
+        self.cache.image = MetadataImage({}, {}, {TOPIC_ID: TOPIC})
+
+    def forget_topic(self) -> None:
+        self.cache.image = MetadataImage({}, {}, {})
+
+    def send(self, frame: bytes, connection: int = 0) -> list[bytes | str | None]:
+        """The answers so far, after `frame` and the end of the turn, and after every deadline."""
+        peer = self.connections[connection]
+        view = memoryview(bytearray(frame))
+        before = len(peer.answers)
+        if self.hot_path is not None and self.hot_path.try_frame(peer, view):
+            self.hits += 1
+            view[:] = bytes(len(view))  # the loop's memory is used again at once
+        else:
+            self.router.submit(TwinRequest(peer, view))
+        self.cluster.run()
+        if len(peer.answers) == before:
+            self.cluster.advance(1_000)
+        return peer.answers[before:]
+
+    def told(self) -> list[tuple[Any, ...]]:
+        """Counts of the metrics, and of the roll-ups."""
+        numbers = [
+            (sample.name.name, sample.tags, sample.value)
+            for sample in self.registry.samples()  # type: ignore[attr-defined]
+            if not sample.name.name.startswith("TotalTime")
+        ]
+        self.rollups.flush()
+        rows = [
+            (event.connection_id, event.api, event.count, event.error_count, event.request_bytes, event.response_bytes)
+            for event in self.trail.events
+        ]
+        return sorted(numbers) + sorted(rows)
+
+    def logs(self) -> list[bytes]:
+        return [self.broker.content(log.topic_partition.partition) for log in self.broker.logs]
+
+    def close(self) -> None:
+        self.broker.manager.close()
+        self.broker.logs.close()

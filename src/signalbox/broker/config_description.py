@@ -11,12 +11,13 @@ the table's default        5  (DEFAULT_CONFIG)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from signalbox.broker.ports import ConfigValues
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, format_value
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.metadata.effective_config import ConfigSource
+from signalbox.storage.config_rows import in_milliseconds, stand_ins
 
 Synonym = tuple[str, str | None, int]
 
@@ -52,10 +53,11 @@ class ConfigDescription:
             if row.name in own:
                 synonyms.append((row.name, own[row.name], ConfigSource.DYNAMIC_TOPIC_CONFIG))
             if row.synonym is not None:
-                synonyms += self._broker_synonyms(row.synonym, row)
+                synonyms += self._topic_default_synonyms(row.synonym, row)
             else:
                 synonyms.append((row.name, format_value(row.default), ConfigSource.DEFAULT_CONFIG))
-            described.append(_described(row, synonyms, read_only=False))
+            line = _described(row, synonyms, read_only=False)
+            described.append(replace(line, value=_in_topic_units(row, synonyms[0])))
         return described
 
     def broker(self) -> list[DescribedConfig]:
@@ -73,6 +75,13 @@ class ConfigDescription:
             if row.name in overrides
         ]
 
+    def _topic_default_synonyms(self, name: str, row: ConfigRow) -> list[Synonym]:
+        """The broker's key for a topic config and those that stand in for it; what is not set anywhere is left out."""
+        found = self._broker_synonyms(name, row)
+        for other, _ in stand_ins(name):
+            found += self._broker_synonyms(other, self._table[other])
+        return [synonym for synonym in found if synonym[1] is not None] or found[-1:]
+
     def _broker_synonyms(self, name: str, row: ConfigRow) -> list[Synonym]:
         found: list[Synonym] = []
         for source, values in (
@@ -86,6 +95,13 @@ class ConfigDescription:
         default = broker_row.default if broker_row is not None else row.default
         found.append((name, format_value(default), ConfigSource.DEFAULT_CONFIG))
         return found
+
+
+def _in_topic_units(row: ConfigRow, winner: Synonym) -> str | None:
+    """The value that a topic gets: hours and minutes of a key that stands in become milliseconds."""
+    name, value, _ = winner
+    unit_ms = dict(stand_ins(row.synonym or "")).get(name)
+    return value if unit_ms is None or value is None else str(in_milliseconds(int(value), unit_ms))
 
 
 def _described(row: ConfigRow, synonyms: list[Synonym], read_only: bool) -> DescribedConfig:

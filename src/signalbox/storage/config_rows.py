@@ -66,9 +66,19 @@ def topic_defaults(values: Mapping[str, Value]) -> dict[str, Value]:
     For `LogConfig.from_topic_config`. A negative time means "no limit" as in Kafka: -1.
     """
     resolved = {row.synonym: values[row.synonym] for row in TOPIC_CONFIG if row.synonym and row.synonym in values}
-    for name, stand_ins in _STAND_INS.items():
-        for other, unit_ms in stand_ins:
+    for name in _STAND_INS:
+        for other, unit_ms in stand_ins(name):
             value = values.get(other)
             if resolved.get(name) is None and isinstance(value, int):
-                resolved[name] = -1 if value < 0 else min(value * unit_ms, 2**63 - 1)
+                resolved[name] = in_milliseconds(value, unit_ms)
     return resolved
+
+
+def stand_ins(name: str) -> tuple[tuple[str, int], ...]:
+    """The keys that count, first come first, while the topic default `name` is not set; and their units in ms."""
+    return _STAND_INS.get(name, ())
+
+
+def in_milliseconds(value: int, unit_ms: int) -> int:
+    """A stand-in's value as the topic config has it."""
+    return -1 if value < 0 else min(value * unit_ms, 2**63 - 1)

@@ -1,0 +1,73 @@
+"""Where a config value comes from, and in which unit it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from signalbox.broker.config_description import ConfigDescription, DescribedConfig
+from signalbox.metadata.effective_config import ConfigSource
+from signalbox.wiring.configuration import NODE_CONFIG
+
+
+class _Values:
+    """What is set on the cluster: a topic's own configs and the cluster-wide defaults."""
+
+    def __init__(self, topic: Mapping[str, str], defaults: Mapping[str, str]) -> None:
+        self._topic = topic
+        self._defaults = defaults
+
+    def topic_overrides(self, topic: str) -> Mapping[str, str]:
+        return self._topic
+
+    def broker_overrides(self, broker_id: int) -> Mapping[str, str]:
+        return {}
+
+    def broker_default_overrides(self) -> Mapping[str, str]:
+        return self._defaults
+
+
+def described(
+    name: str,
+    static: Mapping[str, str] | None = None,
+    topic: Mapping[str, str] | None = None,
+    defaults: Mapping[str, str] | None = None,
+) -> DescribedConfig:
+    description = ConfigDescription(1, NODE_CONFIG, static or {}, _Values(topic or {}, defaults or {}))
+    return next(config for config in description.topic("t") if config.name == name)
+
+
+@pytest.mark.parametrize(
+    ("static", "value", "source", "names"),
+    [
+        ({}, "604800000", ConfigSource.DEFAULT_CONFIG, ["log.retention.hours"]),
+        ({"log.retention.hours": "2"}, "7200000", ConfigSource.STATIC_BROKER_CONFIG, ["log.retention.hours"] * 2),
+        (
+            {"log.retention.hours": "2", "log.retention.ms": "5"},
+            "5",
+            ConfigSource.STATIC_BROKER_CONFIG,
+            ["log.retention.ms", "log.retention.hours", "log.retention.hours"],
+        ),
+        ({"log.retention.hours": "-1"}, "-1", ConfigSource.STATIC_BROKER_CONFIG, ["log.retention.hours"] * 2),
+    ],
+)
+def test_a_time_given_in_hours_is_shown_in_milliseconds(
+    static: Mapping[str, str], value: str, source: ConfigSource, names: list[str]
+) -> None:
+    found = described("retention.ms", static)
+    assert (found.value, found.source) == (value, source)
+    assert [synonym[0] for synonym in found.synonyms] == names
+
+
+def test_the_nearest_setting_wins() -> None:
+    found = described(
+        "retention.ms", {"log.retention.ms": "5"}, {"retention.ms": "7"}, {"log.retention.ms": "6"}
+    )  # fmt: skip
+    assert (found.value, found.source) == ("7", ConfigSource.DYNAMIC_TOPIC_CONFIG)
+    assert [value for _, value, _ in found.synonyms] == ["7", "6", "5", "168"]
+
+
+def test_every_topic_config_has_a_value() -> None:
+    description = ConfigDescription(1, NODE_CONFIG, {}, _Values({}, {}))
+    assert [config.name for config in description.topic("t") if config.value is None] == []

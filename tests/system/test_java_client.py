@@ -1,0 +1,125 @@
+"""The Java client 4.4.0 (`java/Clients.java`): producer, groups, Admin; and two brokers' addresses swapped under it."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from tests.system.clusters import RoutedCluster, line_of, metric, until
+from tests.system.conftest import MakeTopic
+from tests.system.provision import command, java_class
+
+_JAVA = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
+_MISROUTED = "kafka_network_socketserver_misroutedconnections_total"
+
+
+def java(*arguments: str, **settings: Any) -> subprocess.Popen[str]:
+    command("javac")
+    class_path = java_class("Clients.java", "clients")
+    return subprocess.Popen(
+        ["java", *_JAVA, "-cp", class_path, "Clients", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **settings,
+    )
+
+
+def figures(text: str) -> dict[str, str]:
+    """`name value` lines; the last of a name counts."""
+    return dict(line.split(" ", 1) for line in text.splitlines() if " " in line)
+
+
+def test_produces_consumes_in_a_group_and_administers(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
+    topic = make_topic(6)
+    process = java("clients", kafka_bootstrap, topic)
+    output, errors = process.communicate(timeout=100)
+    assert process.returncode == 0, errors + output
+    assert figures(output) == {
+        "produced": "2000",
+        "consumed": "2000",
+        "total": "2000",
+        "shared": "true",
+        "nodes": "3",
+        "partitions": "6",
+        "retention": "7200000",
+        "endOffsets": "2000",
+        "committed": "2000",
+        "groupState": "Empty",
+        "end": "1",
+    }
+
+
+def numbers_in(bootstrap: str, topic: str, partitions: int) -> list[list[int]]:
+    """What stands in each partition, from the beginning to the end, in order."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": f"judge-{topic}", "fetch.queue.backoff.ms": 5})
+    found: list[list[int]] = []
+    for partition in range(partitions):
+        part = TopicPartition(topic, partition, 0)
+        _, end = consumer.get_watermark_offsets(part, timeout=15)
+        consumer.assign([part])
+        values: list[int] = []
+        deadline = time.monotonic() + 30
+        while len(values) < end:
+            assert time.monotonic() < deadline, f"{len(values)} of {end} in partition {partition}"
+            values += [int(message.value() or b"-1") for message in consumer.consume(5_000, 1.0)]
+        found.append(values)
+    consumer.close()
+    return found
+
+
+class _Driver:
+    """The misroute driver while it runs: how much is acknowledged, and its end."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        self.process = java("misroute", bootstrap, topic, stdin=subprocess.PIPE)
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+
+    @property
+    def acknowledged(self) -> int:
+        assert self.process.poll() is None, self.process.stderr and self.process.stderr.read()
+        return int(figures("\n".join(self.lines)).get("acknowledged", 0))
+
+    def stop(self) -> dict[str, str]:
+        assert self.process.stdin is not None
+        self.process.stdin.write("stop\n")
+        self.process.stdin.flush()
+        self.process.wait(60)
+        self._reader.join(10)
+        return figures("\n".join(self.lines))
+
+
+@pytest.mark.spec("R1", "R3", "R5", "R7")
+def test_a_swap_of_two_addresses_is_refused_with_129_and_heals(cluster: RoutedCluster, make_topic: MakeTopic) -> None:
+    topic = make_topic(6, min_insync_replicas="2")
+
+    def misrouted() -> float:
+        return sum(metric(cluster, node_id, _MISROUTED, listener="ROUTED") for node_id in cluster.brokers)
+
+    before = misrouted()
+    driver = _Driver(cluster.bootstrap("ROUTED"), topic)
+    until(lambda: driver.acknowledged > 400, "the first records")
+    cluster.switchboard.swap(line_of(1), line_of(2))
+    until(lambda: misrouted() > before, "a refusal with REBOOTSTRAP_REQUIRED")
+    cluster.switchboard.restore(line_of(1), line_of(2))
+    healed_from = driver.acknowledged
+    until(lambda: driver.acknowledged > healed_from + 1_000, "records after the correction")
+    seen = driver.stop()
+    assert seen["failed"] == "0"
+    assert seen["acknowledged"] == seen["sent"]
+    found = numbers_in(cluster.bootstrap(), topic, 6)
+    numbers = [number for values in found for number in values]
+    assert sorted(numbers) == list(range(int(seen["sent"]))), "each record once"
+    assert all(values == sorted(values) for values in found), "in order within a partition"

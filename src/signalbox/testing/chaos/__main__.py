@@ -11,7 +11,8 @@ import secrets
 import sys
 from pathlib import Path
 
-from signalbox.testing.chaos.run import Report, Run
+from signalbox.testing.chaos.report import Report
+from signalbox.testing.chaos.run import Run
 
 
 def main(arguments: list[str]) -> int:
@@ -33,28 +34,12 @@ def main(arguments: list[str]) -> int:
 
 
 def _show(report: Report, noise: bool) -> None:
-    verdict, comparison = report.verdict, report.comparison
-    _say(
-        f"seed {report.seed}: {report.seconds:.1f} s, {len(report.faults)} faults, {report.acknowledged:,} records "
-        f"acknowledged ({report.acknowledged / max(report.seconds, 1):,.0f} a second)"
-    )
-    if verdict is not None:
-        _say(
-            f"lost {verdict.lost}, duplicated {verdict.duplicated}, reordered {verdict.reordered}; "
-            f"group saw {report.group_saw:,} and {report.group_repeats:,} of them again"
-        )
-    if comparison is not None:
-        _say(
-            f"{comparison.replicas} replicas of {comparison.partitions} partitions compared, "
-            f"{comparison.size_bytes:,} bytes each: {len(comparison.differences)} differences"
-        )
     if noise:
         for node_id, rows in report.noise.items():
             for text, count in rows:
                 _say(f"  broker {node_id} wrote {count:5} x {text}")
-    for text in report.violations:
-        _say(f"VIOLATION {text}")
-    _say("chaos: " + (f"{len(report.violations)} violations" if report.violations else "nothing violated"))
+    for line in report.lines():
+        _say(line)
 
 
 def _say(line: str) -> None:

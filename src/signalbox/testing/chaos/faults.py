@@ -11,7 +11,6 @@ from signalbox.testing.chaos.plan import Fault, Kind
 from signalbox.testing.chaos.state_reader import StateReader
 from signalbox.testing.process_cluster import ProcessCluster
 
-WHOLE_TIMEOUT_S = 30.0
 _LOOK_S = 0.05
 
 
@@ -46,11 +45,19 @@ class Inflicted:
 class Inflictor:
     """`started_s` is the monotonic time from which the run counts."""
 
-    def __init__(self, cluster: ProcessCluster, state: StateReader, topic: str, started_s: float) -> None:
+    def __init__(
+        self,
+        cluster: ProcessCluster,
+        state: StateReader,
+        topic: str,
+        started_s: float,
+        whole_timeout_s: float = 30.0,
+    ) -> None:
         self._cluster = cluster
         self._state = state
         self._topic = topic
         self._started_s = started_s
+        self._whole_timeout_s = whole_timeout_s
 
     def inflict(self, fault: Fault) -> Inflicted:
         """Do it, undo it, wait for the cluster. NotWhole, ClusterFailed."""
@@ -77,10 +84,10 @@ class Inflictor:
 
     def wait_until_whole(self) -> None:
         """All brokers registered, all replicas in sync. NotWhole says what was missing."""
-        deadline = time.monotonic() + WHOLE_TIMEOUT_S
+        deadline = time.monotonic() + self._whole_timeout_s
         while missing := self._state.what_is_missing(len(self._cluster.brokers)):
             if time.monotonic() > deadline:
-                raise NotWhole(f"not whole after {WHOLE_TIMEOUT_S:.0f} s: {missing}")
+                raise NotWhole(f"not whole after {self._whole_timeout_s:.0f} s: {missing}")
             time.sleep(_LOOK_S)
 
     def _kill(self, broker_id: int, hold_s: float) -> bool:

@@ -1,0 +1,32 @@
+"""Controller, leaders and what is missing, from the metadata file of a running cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from signalbox.testing.chaos.state_reader import StateReader
+from signalbox.testing.cluster import Cluster
+from tests.testing.chaos.conftest import PARTITIONS
+
+
+@pytest.fixture
+def folder(signalbox_cluster: Cluster) -> Path:
+    store = signalbox_cluster.nodes[1].config["metadata.store"]
+    return Path(str(store).removeprefix("sqlite:"))
+
+
+def test_a_whole_cluster(signalbox_cluster: Cluster, topic: str, folder: Path) -> None:
+    active = [node_id for node_id, node in signalbox_cluster.nodes.items() if node.parts.controller.is_active]
+    with StateReader(folder) as state:
+        assert [state.controller_id()] == active
+        leaders = state.leaders(topic)
+        assert sorted(leaders) == list(range(PARTITIONS))
+        assert set(leaders.values()) == {1, 2, 3}
+        assert state.what_is_missing(3) == ""
+
+
+def test_a_broker_that_is_missing(folder: Path) -> None:
+    with StateReader(folder) as state:
+        assert state.what_is_missing(4) == "only the brokers 1, 2, 3 are registered"

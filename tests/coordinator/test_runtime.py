@@ -391,3 +391,20 @@ async def test_a_handler_that_went_away_does_not_hurt() -> None:
 
 def test_member_ids_are_unique() -> None:
     assert uuid.UUID(new_member_suffix()) != uuid.UUID(new_member_suffix())
+
+
+@transcript
+async def test_partitions_that_come_and_go_together_are_one_line_of_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "signalbox.coordinator.runtime")
+    desk = Desk()
+    for partition in (2, 0, 1):
+        desk.log.lead(partition, 5)
+        desk.runtime.on_elected(partition, 5)
+    await settle()
+    for partition in (2, 0):
+        desk.runtime.on_resigned(partition, 6)
+    await settle()
+    assert [record.getMessage() for record in caplog.records] == [
+        "now coordinating 3 partitions: [0, 1, 2]",
+        "no longer coordinating 2 partitions: [0, 2]",
+    ]

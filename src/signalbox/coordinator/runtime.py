@@ -79,6 +79,8 @@ class CoordinatorRuntime(Generic[S]):
         self._seats: dict[int, Seat[S]] = {}
         self._deadlines = Deadlines(clock, asyncio.get_running_loop)
         self._tasks: set[asyncio.Future[None]] = set()
+        self._came: list[int] = []  # partitions since the last line of log about them
+        self._went: list[int] = []
 
     # --- leadership
 
@@ -95,9 +97,11 @@ class CoordinatorRuntime(Generic[S]):
         def finish() -> None:
             if seat.phase is Phase.ACTIVE:
                 self._schedule_chores(seat)
+                self._came.append(partition)
+            self._tell_when_quiet()
             loaded.complete(None)
 
-        logger.info("coordinator partition %d: loading at leader epoch %d", partition, leader_epoch)
+        logger.debug("coordinator partition %d: loading at leader epoch %d", partition, leader_epoch)
         run_in_slices(
             asyncio.get_running_loop, seat.load(self._log, self._serde, self._settings.load_buffer_bytes), finish
         )
@@ -132,12 +136,23 @@ class CoordinatorRuntime(Generic[S]):
         return seat
 
     def _close(self, seat: Seat[S]) -> Answer[None]:
-        logger.info("coordinator partition %d: closed", seat.partition)
+        if seat.phase is Phase.ACTIVE:
+            self._went.append(seat.partition)
+            asyncio.get_running_loop().call_soon(self._tell_when_quiet)
         unloaded: Answer[None] = Answer()
         seat.phase = Phase.CLOSED
         seat.writes.close()
         run_in_slices(asyncio.get_running_loop, seat.shard.unload(), lambda: unloaded.complete(None))
         return unloaded
+
+    def _tell_when_quiet(self) -> None:
+        """One line for all partitions that came or went together."""
+        if any(seat.phase is Phase.LOADING for seat in self._seats.values()):
+            return
+        for what, partitions in (("no longer", self._went), ("now", self._came)):
+            if partitions:
+                logger.info("%s coordinating %d partitions: %s", what, len(partitions), sorted(partitions))
+                partitions.clear()
 
     # --- decisions
 

@@ -89,7 +89,7 @@ class Seat(Generic[S]):
             self.phase = Phase.FAILED if self.phase is Phase.LOADING else self.phase
             return
         if self.phase is Phase.LOADING:
-            logger.info("coordinator partition %d: active at leader epoch %d", self.partition, self.leader_epoch)
+            logger.debug("coordinator partition %d: active at leader epoch %d", self.partition, self.leader_epoch)
             self.phase = Phase.ACTIVE
 
     def _load_while_loading(self, log: CoordinatorLog, serde: RecordSerde, buffer_bytes: int) -> Iterator[None]:

@@ -69,7 +69,7 @@ class Run:
         from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
 
-        admin = AdminClient({"bootstrap.servers": cluster.bootstrap()})
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
         config = {"min.insync.replicas": "2", "segment.bytes": str(1 << 20)}
         admin.create_topics([NewTopic(TOPIC, PARTITIONS, replication_factor=BROKERS, config=config)])[TOPIC].result(30)
 

@@ -88,6 +88,10 @@ class TwinConnection:
     def respond(self, chunks: Sequence[Any]) -> None:
         self.answers.append(b"".join(bytes_of(chunk) for chunk in chunks))
 
+    def respond_whole(self, frame: bytes) -> None:
+        assert int.from_bytes(frame[:4]) == len(frame) - 4
+        self.answers.append(frame[4:])
+
     def respond_nothing(self) -> None:
         self.answers.append(None)
 

@@ -6,6 +6,8 @@ on this connection, so that a hit changes nothing. The table's ranges are compar
 
 from __future__ import annotations
 
+from struct import Struct
+
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.hot_path import HotConnection, read_header
 from signalbox.broker.hot_shapes import KEY_AT, HotShapes
@@ -15,6 +17,7 @@ from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 
 _LARGEST_REQUEST_BYTES = 512
+_SIZE_AND_ID = Struct(">Ii").pack
 _NAMES_SOFTWARE_FROM = 3
 
 
@@ -49,9 +52,10 @@ class ConnectionApiVersions:
         if shape is None or shape[0] is not owner.handler.ranges(connection.context.control_plane):
             self._learn(frame)
             return False
-        answer = correlation_id.to_bytes(4, signed=True) + shape[1]
-        connection.respond((answer,))
-        self.tally.add(len(frame), len(answer), owner.monotonic() - connection.channel.active_at)
+        body = shape[1]
+        size = len(body) + 4
+        connection.respond_whole(_SIZE_AND_ID(size, correlation_id) + body)
+        self.tally.add(len(frame), size, owner.monotonic() - connection.channel.active_at)
         return True
 
     def _learn(self, frame: memoryview) -> None:

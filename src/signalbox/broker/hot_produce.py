@@ -167,9 +167,9 @@ class ConnectionProduce:
                 break
         else:
             if shape.acks:
-                payload = shape.answer(correlation_id, tickets)
-                response_bytes = len(payload)
-                connection.respond((payload,))
+                frame = shape.answer(correlation_id, tickets)
+                response_bytes = len(frame) - 4
+                connection.respond_whole(frame)
             else:
                 connection.respond_nothing()
         self.tally.add(request_bytes, response_bytes, self._owner.monotonic() - connection.channel.active_at)

@@ -27,7 +27,7 @@ class ProduceShape:
     """`gaps`: the bytes behind each partition's records; `body`: the request without its records."""
 
     __slots__ = (
-        "_after", "_before", "_marks", "_pack", "_tells_start", "acks", "authorizer_stamp", "body",
+        "_after", "_before", "_marks", "_pack", "_size", "_tells_start", "acks", "authorizer_stamp", "body",
         "client_id", "gaps", "image", "key", "partition", "partitions", "stamp", "stamps", "timeout_ms",
     )  # fmt: skip
 
@@ -45,6 +45,7 @@ class ProduceShape:
         self.image: MetadataImage | None = None
         self.authorizer_stamp = -1
         self._tells_start = header.api_version >= _LOG_START_FROM
+        self._size = 0
         self._before = self._after = b""
         self._marks: tuple[int, ...] = ()
         self._pack: Callable[..., bytes] = bytes
@@ -71,21 +72,23 @@ class ProduceShape:
             return False
         self._marks = tuple(answer.index(mark) for mark in marks)
         numbers = _NUMBERS[self._tells_start]
+        self._size = len(answer)
         if self.partition is None:
             self._before = answer
             return True
         at, behind = self._marks[0], self._marks[0] + numbers.size
         self._before, self._after = answer[4:at], answer[behind:]
-        self._pack = Struct(f">i{at - 4}s{numbers.format[1:]}{len(answer) - behind}s").pack
+        self._pack = Struct(f">Ii{at - 4}s{numbers.format[1:]}{len(answer) - behind}s").pack
         return True
 
     def answer(self, correlation_id: int, tickets: Sequence[AppendTicket]) -> bytes:
-        """The answer, response header first, to tickets without an error."""
+        """The frame, size first, that answers tickets without an error."""
         if self.partition is None:
             return self._answer_many(correlation_id, tickets)
         ticket = tickets[0]
         if self._tells_start:
             return self._pack(
+                self._size,
                 correlation_id,
                 self._before,
                 ticket.base_offset,
@@ -93,7 +96,9 @@ class ProduceShape:
                 ticket.log_start_offset,
                 self._after,
             )
-        return self._pack(correlation_id, self._before, ticket.base_offset, ticket.log_append_time_ms, self._after)
+        return self._pack(
+            self._size, correlation_id, self._before, ticket.base_offset, ticket.log_append_time_ms, self._after
+        )
 
     def _answer_many(self, correlation_id: int, tickets: Sequence[AppendTicket]) -> bytes:
         made = bytearray(self._before)
@@ -102,7 +107,7 @@ class ProduceShape:
         for at, ticket in zip(self._marks, tickets, strict=True):
             start = (ticket.log_start_offset,) if self._tells_start else ()
             pack_into(made, at, ticket.base_offset, ticket.log_append_time_ms, *start)
-        return bytes(made)
+        return self._size.to_bytes(4) + made
 
 
 def read_shape(frame: memoryview, header: RequestHeader, body_offset: int) -> ProduceShape | None:

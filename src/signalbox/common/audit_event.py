@@ -11,7 +11,7 @@ Single events: admin, forwarded, refused, misrouted, denied, connection open and
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -71,6 +71,9 @@ class AuditEvent:
     window_end_ms: int = -1
 
 
+_EVENT_FIELDS = tuple(AuditEvent.__dataclass_fields__)
+
+
 class AuditSink(Protocol):
     """Where rooms drop their events. Never blocks, never raises: a full queue drops the event and keeps the gap."""
 
@@ -92,7 +95,8 @@ def encode_audit_event(event: AuditEvent, *, broker_id: int, broker_epoch: int, 
         "broker_epoch": broker_epoch,
         "seq": seq,
     }
-    fields.update(asdict(event))
+    for name in _EVENT_FIELDS:
+        fields[name] = getattr(event, name)
     fields["kind"] = event.kind.value
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
 

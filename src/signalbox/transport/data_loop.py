@@ -1,7 +1,8 @@
 """The data plane's event loop: a level-triggered epoll set, nested in asyncio and driven in slices.
 
 asyncio sees one file descriptor, the epoll set itself. When it is readable, one *turn* runs: events are handled until
-the budget (about 100 us) is used up, then the callbacks of the turn's end (group appends), then the answers leave.
+the budget (about 100 us) is used up, then the callbacks of the turn's end (group appends), then the answers leave;
+a turn that has budget left polls once more before it returns.
 What is left over stays in a ready list for the next turn, and between two turns asyncio polls, so the control plane
 is never more than a slice away (KIP-291; figures in docs: one handled event is the smallest slice).
 """
@@ -147,15 +148,15 @@ class DataLoop:
         deadline = started + self._budget
         self._in_turn = True
         try:
-            self._handle_events(clock, deadline)
-            while self._turn_end:
-                callbacks, self._turn_end = self._turn_end, []
-                for callback in callbacks:
-                    try:
-                        callback()
-                    except Exception:
-                        log.exception("the end of a turn failed")
-            self._flush(clock, deadline + self._budget)
+            # What comes while the budget lasts is taken along: a round through asyncio costs as much as a request.
+            while True:
+                handled = self._handle_events(clock, deadline)
+                if self._turn_end:
+                    self._end_turn()
+                if self._dirty:
+                    self._flush(clock, deadline + self._budget)
+                if not handled or clock() >= deadline:
+                    break
         finally:
             self._in_turn = False
             self.turns += 1
@@ -168,20 +169,30 @@ class DataLoop:
             if self._runnable or self._dirty or self._turn_end:
                 self._arm()
 
-    def _handle_events(self, clock: Callable[[], float], deadline: float) -> None:
+    def _end_turn(self) -> None:
+        while self._turn_end:
+            callbacks, self._turn_end = self._turn_end, []
+            for callback in callbacks:
+                try:
+                    callback()
+                except Exception:
+                    log.exception("the end of a turn failed")
+
+    def _handle_events(self, clock: Callable[[], float], deadline: float) -> bool:
+        """Handle what is ready; False when nothing was."""
         if self._runnable:
             runnable, self._runnable = self._runnable, []
             for done, callback in enumerate(runnable, 1):
                 callback()
                 if clock() >= deadline:
                     self._runnable[:0] = runnable[done:]
-                    return
+                    return True
         ready = self._ready
         if not ready:
             ready = self._epoll.poll(0, _MAX_EVENTS)
             self.polled_at = self.now
             if not ready:
-                return
+                return False
         members = self._members
         for done, (fd, events) in enumerate(ready, 1):
             on_events = members.get(fd)
@@ -190,13 +201,12 @@ class DataLoop:
             if clock() >= deadline:
                 # A left-over event may be stale when its turn comes: members must bear a socket that is not ready.
                 self._ready = ready[done:]
-                return
+                return True
         self._ready = []
+        return True
 
     def _flush(self, clock: Callable[[], float], deadline: float) -> None:
         dirty = self._dirty
-        if not dirty:
-            return
         self._dirty = []
         for done, member in enumerate(dirty, 1):
             member.flush()

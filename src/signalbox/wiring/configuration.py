@@ -59,7 +59,25 @@ def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[Co
     warnings = tuple(
         f"{properties.where(key)}: {key} is not a known key{_meant(key)}" for key in given if not _known(key)
     )
-    return NodeConfig(given, values, listeners, warnings), []
+    return NodeConfig(given, values, listeners, warnings + _warn_of_unknown_peers(given, listeners)), []
+
+
+def _warn_of_unknown_peers(given: Mapping[str, str], listeners: ListenerTable) -> tuple[str, ...]:
+    """Brokers prove who they are by SASL or by a certificate. Where they cannot, whoever reaches the listener counts
+    as a broker: an Envelope is as good as its sender says (F4)."""
+    names = dict.fromkeys((listeners.inter_broker_listener_name, listeners.control_plane_listener_name))
+    return tuple(
+        f"listener {name} is {protocol.name}: brokers and clients cannot be told apart there, anybody who reaches it "
+        "may speak as a broker. Use SASL or ssl.client.auth=required, or keep clients from that address"
+        for name in names
+        if name is not None and (protocol := listeners.security_protocol_of(name)) is not None
+        if not protocol.uses_sasl and not (protocol.uses_tls and _asks_for_certificates(given, name))
+    )
+
+
+def _asks_for_certificates(given: Mapping[str, str], listener: str) -> bool:
+    key = "ssl.client.auth"
+    return given.get(f"{_LISTENER_PREFIX}{listener.lower()}.{key}", given.get(key, "none")) == "required"
 
 
 def _known(key: str) -> bool:

@@ -1,0 +1,62 @@
+"""What is said about a configuration that is taken: unknown keys, listeners on which anybody may be a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from signalbox.common.properties_file import Properties
+from signalbox.wiring.configuration import read_node_config
+
+_NODE = {"node.id": "1", "metadata.store": "sqlite:/tmp/signalbox-never-opened.db"}
+_LISTENERS = {
+    "listeners": "CLIENT://127.0.0.1:0,REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:0",
+    "inter.broker.listener.name": "REPLICATION",
+    "control.plane.listener.name": "CONTROL",
+}
+
+
+def warned_of(protocols: str, more: Mapping[str, str] | None = None) -> list[str]:
+    """The listeners that the warnings name."""
+    values = {**_NODE, **_LISTENERS, "listener.security.protocol.map": protocols, **(more or {})}
+    config, faults = read_node_config(Properties("a test", values))
+    assert config is not None, faults
+    told = [warning for warning in config.warnings if "cannot be told apart" in warning]
+    return [warning.split()[1] for warning in told]
+
+
+@pytest.mark.spec("F4")
+@pytest.mark.parametrize(
+    ("protocols", "more", "listeners"),
+    [
+        ("CLIENT:SSL,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT", {}, ["REPLICATION", "CONTROL"]),
+        ("CLIENT:PLAINTEXT,REPLICATION:SASL_PLAINTEXT,CONTROL:PLAINTEXT", {}, ["CONTROL"]),
+        ("CLIENT:PLAINTEXT,REPLICATION:SASL_PLAINTEXT,CONTROL:SASL_SSL", {}, []),
+        ("CLIENT:PLAINTEXT,REPLICATION:SSL,CONTROL:SSL", {}, ["REPLICATION", "CONTROL"]),
+        (
+            "CLIENT:PLAINTEXT,REPLICATION:SSL,CONTROL:SSL",
+            {"listener.name.replication.ssl.client.auth": "required"},
+            ["CONTROL"],
+        ),
+        ("CLIENT:PLAINTEXT,REPLICATION:SSL,CONTROL:SSL", {"ssl.client.auth": "required"}, []),
+    ],
+)
+def test_listeners_where_anybody_may_be_a_broker_are_named(
+    protocols: str, more: Mapping[str, str], listeners: list[str]
+) -> None:
+    assert warned_of(protocols, more) == listeners
+
+
+def test_unknown_keys_are_named_with_what_was_meant() -> None:
+    config, _ = read_node_config(Properties("a test", {**_NODE, "log.retention.hour": "3"}))
+    assert config is not None
+    assert any("log.retention.hour" in text and "log.retention.hours?" in text for text in config.warnings)
+
+
+def test_all_faults_come_at_once() -> None:
+    config, faults = read_node_config(
+        Properties("a test", {"node.id": "x", "metadata.store": "etcd:1", "listeners": "A"})
+    )
+    assert config is None
+    assert {fault.key for fault in faults} >= {"node.id", "metadata.store", "listeners"}

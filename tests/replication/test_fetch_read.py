@@ -19,7 +19,7 @@ from signalbox.replication.fetch_read import (
     read_hot,
     visible_end,
 )
-from signalbox.replication.fetch_session import FetchKey, SessionPartition
+from signalbox.replication.fetch_session import FetchKey, FetchSession, SessionPartition
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster, bytes_of
 
 CONSUMER = FetchParams(-1, -1, Isolation.READ_UNCOMMITTED, 1 << 20, 1, True, True, False)
@@ -33,6 +33,11 @@ def asked(offset: int, max_bytes: int = 1 << 20, leader_epoch: int = 0) -> Sessi
             fetch_offset=offset, partition_max_bytes=max_bytes, current_leader_epoch=leader_epoch
         ),
     )
+
+
+def in_session(partition: SessionPartition) -> SessionPartition:
+    FetchSession(1, -1, True, 0).take(partition)
+    return partition
 
 
 @pytest.fixture(scope="module")
@@ -89,14 +94,14 @@ def test_isolation_levels(level: int) -> None:
 def test_a_session_passes_over_what_is_quiet(cluster: MemoryCluster) -> None:
     hosted = cluster.brokers[1].manager.hosted
     partition = cluster.brokers[1].partition()
-    quiet = asked(partition.high_watermark)
+    quiet = in_session(asked(partition.high_watermark))
     [(_, data)] = read_all(hosted, [quiet], IN_SESSION).entries
     assert quiet.must_answer(data)
     assert read_all(hosted, [quiet], IN_SESSION).entries == []
     assert len(read_all(hosted, [quiet], CONSUMER).entries) == 1
     told = quiet.told_high_watermark
     for change in ("offset", "high watermark", "log start", "leader epoch", "topic id"):
-        noisy = asked(partition.high_watermark)
+        noisy = in_session(asked(partition.high_watermark))
         noisy.told_high_watermark, noisy.told_log_start_offset = told, 2
         assert read_all(hosted, [noisy], IN_SESSION).entries == []
         if change == "offset":
@@ -109,6 +114,7 @@ def test_a_session_passes_over_what_is_quiet(cluster: MemoryCluster) -> None:
             noisy.current_leader_epoch = 4
         else:
             noisy.key = FetchKey(TOPIC, bytes(reversed(TOPIC_ID)), 0)
+        noisy.stir()
         assert len(read_all(hosted, [noisy], IN_SESSION).entries) == 1, change
 
 

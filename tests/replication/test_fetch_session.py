@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
 from signalbox.common.clock import ManualClock
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
-from signalbox.replication.fetch_session import EVICT_AFTER_MS, FetchKey, SessionCache, SessionPartition
-from tests.replication.memory_cluster import TOPIC, TOPIC_ID
+from signalbox.replication.fetch_session import (
+    EVICT_AFTER_MS,
+    SWEEP_EVERY_MS,
+    FetchKey,
+    SessionCache,
+    SessionPartition,
+)
+from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster
 
 PartitionData = FetchResponse.PartitionData
 
@@ -46,7 +53,7 @@ class Bench:
         self.cache = SessionCache(slots, self.clock, random.Random(1))
 
     def create(self, size: int = 1, from_replica: bool = False) -> int:
-        return self.cache.create([partition(index) for index in range(size)], from_replica)
+        return self.cache.create([partition(index) for index in range(size)], 2 if from_replica else -1)
 
     def resume(self, session_id: int, epoch: int) -> Error:
         try:
@@ -135,9 +142,9 @@ def test_a_partition_that_gave_records_goes_last() -> None:
     session = bench.cache.resume(request(bench.create(size=3), 1))
     first = next(iter(session.partitions.values()))
     session.answered(first)
-    assert [key.partition for key in session.partitions] == [1, 2, 0]
+    assert [asked.key.partition for asked in session.noisy] == [1, 2, 0]
     session.answered(partition(9))
-    assert len(session.partitions) == 3
+    assert len(session.noisy) == 3
 
 
 # (sessions in the cache as (size, from replica), ms until the newcomer comes, newcomer) -> is there room?
@@ -189,3 +196,51 @@ def test_the_search_for_a_lesser_one_is_not_repeated_at_once() -> None:
 def test_no_slots_no_sessions() -> None:
     assert Bench(slots=0).create() == 0
     assert Bench().cache.partition_count == 0
+
+
+def test_a_partition_that_rests_is_stirred_by_its_news(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1])
+    cluster.create([1], partitions=3)
+    manager, cache = cluster.brokers[1].manager, cluster.brokers[1].manager.sessions
+    session_id = cache.create([partition(index) for index in range(3)], -1)
+
+    def fetch(epoch: int, *changes: tuple[int, int]) -> list[int]:
+        """Partitions that were answered."""
+        response = manager.fetch(request(session_id, epoch, add=changes), 18).value
+        return [data.partition_index for topic in response.responses for data in topic.partitions]
+
+    def noisy() -> list[int]:
+        return [asked.key.partition for asked in session.noisy]
+
+    session = cache.resume(request(session_id, 1))
+    assert fetch(2) == [0, 1, 2]
+    assert (fetch(3), noisy()) == ([], [])
+    cluster.produce(1, b"a", index=1)
+    cluster.run()
+    assert (noisy(), fetch(4), noisy()) == ([1], [1], [1])
+    assert (fetch(5, (1, 1)), noisy()) == ([], [])
+    cluster.brokers[1].partition(1).local_log().delete_records_before(1)
+    assert fetch(6) == []
+    cluster.clock.advance(SWEEP_EVERY_MS)
+    assert fetch(7) == [1], "nobody said so, the sweep has seen it"
+    assert (fetch(8), noisy()) == ([], [])
+    cluster.elect(1, index=2)
+    assert noisy() == [2]
+    cache.close(session_id)
+    assert all(not cluster.brokers[1].partition(index).readers for index in range(3))
+
+
+def test_a_resting_follower_counts_as_caught_up_until_its_last_fetch(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path)
+    cluster.create([1, 2, 3])
+    cluster.advance(60_000, step_ms=500)
+    partition_ = cluster.brokers[1].partition()
+    assert len(partition_.readers) == 2
+    last_fetch_ms = cluster.clock.now_ms()
+    cluster.kill(2)
+    cluster.advance(3_000)
+    cluster.produce(1, b"x", acks=1)
+    cluster.run()
+    assert partition_.isr == (1, 2, 3)
+    assert last_fetch_ms - 1_000 <= partition_.followers[2].last_caught_up_ms <= last_fetch_ms
+    assert partition_.followers[3].log_end_offset == 1

@@ -13,6 +13,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.records.record_batch import decode_records
 from tests.replication.memory_cluster import TOPIC, MemoryCluster, PartitionRow
@@ -22,11 +23,12 @@ BROKERS = (1, 2, 3)
 brokers = st.sampled_from(BROKERS)
 actions = st.one_of(
     st.tuples(st.just("produce"), st.sampled_from([-1, -1, 1]), st.integers(1, 4)),
+    st.tuples(st.just("produce"), st.sampled_from([-1, -1, 1]), st.integers(1, 4)),
     st.tuples(st.just("deliver"), st.integers(1, 12), st.none()),
     st.tuples(st.just("run"), st.none(), st.none()),
     st.tuples(st.just("kill"), brokers, st.none()),
     st.tuples(st.just("start"), brokers, st.none()),
-    st.tuples(st.just("elect"), brokers, st.none()),
+    st.tuples(st.just("elect"), brokers, st.integers(0, 1)),
     st.tuples(st.just("cut"), brokers, brokers),
     st.tuples(st.just("heal"), st.none(), st.none()),
     st.tuples(st.just("wait"), st.sampled_from([20, 600, 40_000]), st.none()),
@@ -38,28 +40,28 @@ class History:
 
     def __init__(self, folder: Path) -> None:
         self.cluster = MemoryCluster(folder, BROKERS, min_insync_replicas=2)
-        self.cluster.create([1, 2, 3])
+        self.cluster.create([1, 2, 3], partitions=2)
         self.cluster.run()
-        self.outcomes: list[tuple[list[bytes], Any]] = []
+        self.outcomes: list[tuple[int, list[bytes], Any]] = []
         self.number = 0
 
-    @property
-    def row(self) -> PartitionRow:
-        return next(iter(self.cluster.view.rows.values()))
+    def row(self, index: int) -> PartitionRow:
+        return self.cluster.view.rows[TopicPartition(TOPIC, index)]
 
     def do(self, action: tuple[str, Any, Any]) -> None:
         getattr(self, action[0])(*action[1:])
 
     def produce(self, acks: int, count: int) -> None:
         """To everybody who believes to lead: clients may be late, too."""
+        index = self.number % 2
         for broker in list(self.cluster.brokers.values()):
-            partition = broker.manager.partition(TOPIC, 0)
+            partition = broker.manager.partition(TOPIC, index)
             if partition is not None and partition.is_leader:
-                values = [b"%d" % (self.number + index) for index in range(count)]
+                values = [b"%d" % (self.number + further) for further in range(count)]
                 self.number += count
-                outcome = self.cluster.produce(broker.broker_id, *values, acks=acks, timeout_ms=5_000)
+                outcome = self.cluster.produce(broker.broker_id, *values, acks=acks, index=index, timeout_ms=5_000)
                 if acks == -1:
-                    self.outcomes.append((values, outcome))
+                    self.outcomes.append((index, values, outcome))
                 broker.turns.end()
 
     def deliver(self, count: int, _: None) -> None:
@@ -81,11 +83,10 @@ class History:
             self.cluster.start(broker_id)
             self.cluster.tell_one(broker_id)
 
-    def elect(self, broker_id: int, _: None) -> None:
+    def elect(self, broker_id: int, index: int) -> None:
         """A member of the ISR that is up; others hear of it when they hear of it."""
-        row = self.row
-        if broker_id in row.isr and broker_id in self.cluster.brokers:
-            self.cluster.elect(broker_id)
+        if broker_id in self.row(index).isr and broker_id in self.cluster.brokers:
+            self.cluster.elect(broker_id, index)
 
     def cut(self, sender: int, receiver: int) -> None:
         self.cluster.cut.add((sender, receiver))
@@ -102,22 +103,23 @@ class History:
         cluster.cut.clear()
         for broker_id in BROKERS:
             self.start(broker_id, None)
-        cluster.elect(self.row.isr[0])
+        for index in range(2):
+            cluster.elect(self.row(index).isr[0], index)
         cluster.run()
         cluster.advance(3_000)
 
-    def check(self) -> None:
+    def check(self, index: int) -> None:
         cluster = self.cluster
-        leader = cluster.brokers[self.row.leader]
-        partition = leader.partition()
-        assert sorted(self.row.isr) == sorted(partition.isr) == list(BROKERS)
+        leader = cluster.brokers[self.row(index).leader]
+        partition = leader.partition(index)
+        assert sorted(self.row(index).isr) == sorted(partition.isr) == list(BROKERS)
         assert partition.high_watermark == partition.local_log().log_end_offset
-        stored = {record.offset: record.value for record in decode_records(leader.content())}
-        for values, outcome in self.outcomes:
-            if outcome.done and outcome.value[0].error == Error.NONE:
+        stored = {record.offset: record.value for record in decode_records(leader.content(index))}
+        for written_to, values, outcome in self.outcomes:
+            if written_to == index and outcome.done and outcome.value[0].error == Error.NONE:
                 base_offset = outcome.value[0].base_offset
-                assert [stored.get(base_offset + index) for index in range(len(values))] == values
-        contents = {broker.content(end=partition.high_watermark) for broker in cluster.brokers.values()}
+                assert [stored.get(base_offset + further) for further in range(len(values))] == values
+        contents = {broker.content(index, partition.high_watermark) for broker in cluster.brokers.values()}
         assert len(contents) == 1
 
     def close(self) -> None:
@@ -133,5 +135,6 @@ def test_acknowledged_records_survive(history: list[tuple[str, Any, Any]]) -> No
         for action in history:
             run.do(action)
         run.restore()
-        run.check()
+        run.check(0)
+        run.check(1)
         run.close()

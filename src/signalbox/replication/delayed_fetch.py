@@ -25,6 +25,8 @@ class FetchCall:
     """A delayed operation of the purgatory, if it has to wait at all."""
 
     __slots__ = (
+        "_allowed",
+        "_authorize",
         "_expected",
         "_hosted",
         "_readable",
@@ -50,35 +52,48 @@ class FetchCall:
         self._result = FetchResult([])
         self._reply: Pending[FetchResponse] | None = None
         self._expected: Callable[[], bool] | None = None
+        self._authorize: Callable[[str], bool] | None = None
+        self._allowed: dict[str, bool] = {}  # what the authorizer has said of topics, for this fetch
 
-    def take_partitions(
+    def begin(
         self,
         session: FetchSession | None,
         partitions: list[SessionPartition],
         authorize: Callable[[str], bool] | None,
     ) -> None:
-        """What is to be read: names are put to topic ids, and topics that the client may not read sorted out."""
+        """What is to be read: the partitions of the request, or those of its session that may have news."""
         self._session = session
-        allowed: dict[str, bool] = {}
-        for asked in partitions:
-            if not asked.topic:
-                asked.topic = self._hosted.topic_name(asked.key.topic_id) or ""
-            topic = asked.topic
-            if not topic:
-                known = asked.key.topic_id == ZERO_UUID
-                self._refused.append((asked, Error.UNKNOWN_TOPIC_OR_PARTITION if known else Error.UNKNOWN_TOPIC_ID))
-                continue
-            if authorize is not None:
-                if topic not in allowed:
-                    allowed[topic] = authorize(topic)
-                if not allowed[topic]:
-                    self._refused.append((asked, Error.TOPIC_AUTHORIZATION_FAILED))
-                    continue
-            self._readable.append(asked)
+        self._authorize = authorize
+        if session is None:
+            self._sort_out(partitions)
 
     def read(self, progress: FollowerProgress | None) -> None:
         """One pass; `progress` is given on the first one of a follower's fetch."""
+        if self._session is not None:
+            self._sort_out(list(self._session.noisy))
         self._result = read_all(self._hosted, self._readable, self.params, progress)
+
+    def _sort_out(self, partitions: list[SessionPartition]) -> None:
+        """Put names to topic ids, and topics that the client may not read aside."""
+        self._readable, self._refused = [], []
+        for asked in partitions:
+            if not asked.topic:
+                asked.topic = self._hosted.topic_name(asked.key.topic_id) or ""
+            if not asked.topic:
+                by_name = asked.key.topic_id == ZERO_UUID
+                self._refused.append((asked, Error.UNKNOWN_TOPIC_OR_PARTITION if by_name else Error.UNKNOWN_TOPIC_ID))
+            elif self._may_read(asked.topic):
+                self._readable.append(asked)
+            else:
+                self._refused.append((asked, Error.TOPIC_AUTHORIZATION_FAILED))
+
+    def _may_read(self, topic: str) -> bool:
+        if self._authorize is None:
+            return True
+        allowed = self._allowed.get(topic)
+        if allowed is None:
+            allowed = self._allowed[topic] = self._authorize(topic)
+        return allowed
 
     def suffices(self) -> bool:
         """Whether what was read is to be answered without (further) waiting."""
@@ -86,7 +101,7 @@ class FetchCall:
         return (
             result.at_once
             or result.size_bytes >= self.params.min_bytes
-            or not self._readable
+            or not (self._readable or (self._session is not None and self._session.anything_rests))
             or self._request.max_wait_ms <= 0
         )
 
@@ -124,6 +139,8 @@ class FetchCall:
         self._reply.complete(self.response())
 
     def _commit_watchers(self) -> Iterable[WatchList]:
+        if self._session is not None:
+            yield self._session.parked
         for asked in self._readable:
             partition = self._hosted.get(asked.topic, asked.key.partition)
             if partition is not None:
@@ -146,7 +163,7 @@ class FetchCall:
         elif self._request.session_epoch == INITIAL_EPOCH:
             for asked, data in entries:
                 asked.must_answer(data)
-            session_id = self._sessions.create([entry[0] for entry in entries], self.params.from_replica)
+            session_id = self._sessions.create([entry[0] for entry in entries], self.params.replica_id)
         else:
             session_id = NO_SESSION
         return FetchResponse(session_id=session_id, responses=_by_topic(entries))

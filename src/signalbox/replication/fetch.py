@@ -68,7 +68,7 @@ class Fetches:
         except KafkaError as error:
             return completed(FetchResponse(error_code=error.error, session_id=NO_SESSION))
         call = FetchCall(self._hosted, self._sessions, request, params)
-        call.take_partitions(session, partitions, authorize)
+        call.begin(session, partitions, authorize)
         if call.params.from_replica:
             call.read(self._progress)
             self._progress.settle()
@@ -80,8 +80,7 @@ class Fetches:
 
     def _session_of(self, request: FetchRequest) -> tuple[FetchSession | None, list[SessionPartition]]:
         if request.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
-            session = self._sessions.resume(request)
-            return session, list(session.partitions.values())
+            return self._sessions.resume(request), []
         if request.session_id != NO_SESSION:
             self._sessions.close(request.session_id)
         return None, [SessionPartition(key, asked) for key, asked in asked_partitions(request)]

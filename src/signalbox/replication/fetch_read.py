@@ -17,7 +17,7 @@ from signalbox.protocol.messages.fetch import FetchResponse
 from signalbox.replication.fetch_session import SessionPartition
 from signalbox.replication.follower_progress import FollowerProgress
 from signalbox.replication.hosted import HostedPartitions
-from signalbox.replication.partition import Partition
+from signalbox.replication.partition import NO_EPOCH, Partition
 from signalbox.storage.append_info import EMPTY_SLICE, LogSlice
 from signalbox.storage.log import Log
 
@@ -104,7 +104,8 @@ def read_all(
     result = FetchResult([])
     left = params.max_bytes
     for asked in partitions:
-        if params.skips_quiet and _is_quiet(hosted, asked, params):
+        if params.skips_quiet and (partition := _quiet_partition(hosted, asked, params)) is not None:
+            asked.rest(partition)
             continue
         data = _answer(hosted, asked, params, (left, result.size_bytes == 0), progress)
         size = len(data.records or b"")
@@ -194,14 +195,15 @@ def _check_range(partition: Partition, log: Log, fetch_offset: int) -> None:
         raise KafkaError(Error.OFFSET_OUT_OF_RANGE)
 
 
-def _is_quiet(hosted: HostedPartitions, asked: SessionPartition, params: FetchParams) -> bool:
-    """Nothing to read and nothing to tell, seen without building an answer: the usual case in a session."""
+def _quiet_partition(hosted: HostedPartitions, asked: SessionPartition, params: FetchParams) -> Partition | None:
+    """The partition, if there is nothing to read in it and nothing to tell of it, seen without building an answer."""
     partition = hosted.get(asked.topic, asked.key.partition)
-    if partition is None or not partition.is_leader or partition.leader_epoch != asked.current_leader_epoch:
-        return False
+    if partition is None or not partition.is_leader:
+        return None
     log = partition.log
     quiet = (
         log is not None
+        and asked.current_leader_epoch in (partition.leader_epoch, NO_EPOCH)
         and asked.fetch_offset == visible_end(partition, log, params.isolation)
         and asked.told_high_watermark == log.high_watermark
         and asked.told_log_start_offset == log.log_start_offset
@@ -209,5 +211,5 @@ def _is_quiet(hosted: HostedPartitions, asked: SessionPartition, params: FetchPa
         and asked.last_fetched_epoch in (-1, log.last_leader_epoch)
     )
     if quiet and params.from_replica:
-        return partition.touch_follower(params.replica_id, asked.fetch_offset, asked.log_start_offset)
-    return quiet
+        quiet = partition.touch_follower(params.replica_id, asked.fetch_offset, asked.log_start_offset)
+    return partition if quiet else None

@@ -2,8 +2,13 @@
 
 A session holds the partitions in the order in which they are served; a partition that gave records moves to the end,
 so that none starves behind a busy one. The epoch counts the requests of a session; a request with another one than
-expected is refused, and the client begins anew. A partition is left out of an incremental answer unless it has records,
-an error, a diverging epoch, or another high watermark or log start offset than last told.
+expected is refused, and the client begins anew. A partition is left out of an incremental answer unless it has
+records, an error, a diverging epoch, or another high watermark or log start offset than last told.
+
+A fetch looks only at the partitions that may have something to say (`noisy`), however many the session has. One that
+was looked at and had no news rests: it hangs in the `readers` of its `Partition`, which stirs it when anything
+changes. What changes without a word (retention moves a log's start, an ACL goes) is seen by a sweep over all every few
+seconds.
 
 `SessionCache` bounds the number of sessions: a new one displaces an idle one (two minutes unused), else a smaller one
 of a client that is not a replica; when neither exists the client is served without a session.
@@ -14,17 +19,22 @@ from __future__ import annotations
 import random
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+from signalbox.replication.purgatory import Purgatory, WatchList
+
+if TYPE_CHECKING:
+    from signalbox.replication.partition import Partition
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 EVICT_AFTER_MS = 120_000
+SWEEP_EVERY_MS = 5_000
 _LAST_EPOCH = 2**31 - 1
 
 PartitionData = FetchResponse.PartitionData
@@ -48,6 +58,8 @@ class SessionPartition:
         "last_fetched_epoch",
         "log_start_offset",
         "max_bytes",
+        "rests_in",
+        "session",
         "told_high_watermark",
         "told_log_start_offset",
         "topic",
@@ -56,6 +68,8 @@ class SessionPartition:
     def __init__(self, key: FetchKey, asked: FetchRequest.FetchPartition) -> None:
         self.key = key
         self.topic = key.topic  # the name; "" while a topic id is not known here
+        self.session: FetchSession | None = None
+        self.rests_in: Partition | None = None
         self.told_high_watermark = -1
         self.told_log_start_offset = -1
         self.take(asked)
@@ -67,6 +81,21 @@ class SessionPartition:
         self.log_start_offset = asked.log_start_offset
         self.current_leader_epoch = asked.current_leader_epoch
         self.last_fetched_epoch = asked.last_fetched_epoch
+
+    def rest(self, partition: Partition) -> None:
+        """There is nothing to say of it until `partition` stirs it."""
+        assert self.session is not None
+        self.session.noisy.pop(self, None)
+        partition.readers[self] = None
+        self.rests_in = partition
+
+    def stir(self) -> None:
+        """Something has changed: the next fetch looks at it."""
+        if self.rests_in is not None:
+            self.rests_in.readers.pop(self, None)
+            self.rests_in = None
+        if self.session is not None:
+            self.session.noisy[self] = None
 
     def must_answer(self, data: PartitionData) -> bool:
         """Whether an incremental answer has to name this partition; remembers what is told."""
@@ -86,33 +115,80 @@ class SessionPartition:
 class FetchSession:
     """One client's partitions."""
 
-    __slots__ = ("created_ms", "epoch", "from_replica", "last_used_ms", "partitions", "session_id", "uses_topic_ids")
+    __slots__ = (
+        "created_ms", "epoch", "from_replica", "last_used_ms", "noisy", "parked", "partitions", "replica_id",
+        "session_id", "swept_ms", "uses_topic_ids",
+    )  # fmt: skip
 
-    def __init__(self, session_id: int, from_replica: bool, uses_topic_ids: bool, now_ms: int) -> None:
+    def __init__(self, session_id: int, replica_id: int, uses_topic_ids: bool, now_ms: int) -> None:
         self.session_id = session_id
-        self.from_replica = from_replica
+        self.replica_id = replica_id
+        self.from_replica = replica_id >= 0
         self.uses_topic_ids = uses_topic_ids
         self.epoch = 1
         self.created_ms = now_ms
         self.last_used_ms = now_ms
+        self.swept_ms = now_ms
         self.partitions: dict[FetchKey, SessionPartition] = {}
+        self.noisy: dict[SessionPartition, None] = {}
+        self.parked: WatchList = {}  # a consumer's fetch that waits for its resting partitions
+
+    def take(self, partition: SessionPartition) -> None:
+        """The partition belongs to this session."""
+        self.partitions[partition.key] = partition
+        partition.session = self
+        self.noisy[partition] = None
 
     def update(self, request: FetchRequest) -> None:
         """Apply an incremental request: added, changed and forgotten partitions."""
         for key, asked in asked_partitions(request):
             known = self.partitions.get(key)
             if known is None:
-                self.partitions[key] = SessionPartition(key, asked)
+                self.take(SessionPartition(key, asked))
             else:
                 known.take(asked)
+                known.stir()
         for topic in request.forgotten_topics_data:
             for index in topic.partitions:
-                self.partitions.pop(FetchKey(topic.topic, topic.topic_id, index), None)
+                self._forget(self.partitions.pop(FetchKey(topic.topic, topic.topic_id, index), None))
+
+    def sweep(self, now_ms: int) -> None:
+        """Look at everything again once in a while."""
+        if now_ms - self.swept_ms >= SWEEP_EVERY_MS:
+            self.swept_ms = now_ms
+            for partition in self.partitions.values():
+                partition.stir()
 
     def answered(self, partition: SessionPartition) -> None:
         """The partition gave records: the others go first next time."""
-        if self.partitions.pop(partition.key, None) is not None:
-            self.partitions[partition.key] = partition
+        if self.noisy.pop(partition, partition) is None:
+            self.noisy[partition] = None
+
+    @property
+    def anything_rests(self) -> bool:
+        """Whether news can come from partitions that are not looked at now."""
+        return len(self.noisy) < len(self.partitions)
+
+    def close(self) -> None:
+        """Nobody asks any more."""
+        for partition in self.partitions.values():
+            self._forget(partition)
+        self.partitions = {}
+
+    def _forget(self, partition: SessionPartition | None) -> None:
+        if partition is not None:
+            partition.stir()
+            partition.session = None
+            self.noisy.pop(partition, None)
+
+
+def stir_readers(readers: dict[SessionPartition, None], purgatory: Purgatory) -> None:
+    """A partition has news for all who rest in it; consumers that wait look at once, followers when they are woken by
+    an append."""
+    for reader in list(readers):
+        reader.stir()
+        if reader.session is not None and not reader.session.from_replica:
+            purgatory.wake(reader.session.parked)
 
 
 def asked_partitions(request: FetchRequest) -> Iterator[tuple[FetchKey, FetchRequest.FetchPartition]]:
@@ -142,7 +218,9 @@ class SessionCache:
 
     def close(self, session_id: int) -> None:
         """The client has begun anew or is done. Unknown ids are nobody's business."""
-        self._sessions.pop(session_id, None)
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            session.close()
 
     def resume(self, request: FetchRequest) -> FetchSession:
         """The session of an incremental request, updated by it and moved to the next epoch.
@@ -158,22 +236,24 @@ class SessionCache:
         session.update(request)
         session.epoch = 1 if session.epoch == _LAST_EPOCH else session.epoch + 1
         session.last_used_ms = self._clock.now_ms()
+        session.sweep(session.last_used_ms)
         self._sessions.move_to_end(session.session_id)
         if not session.partitions:
             self.close(session.session_id)
         return session
 
-    def create(self, partitions: Iterable[SessionPartition], from_replica: bool) -> int:
+    def create(self, partitions: Iterable[SessionPartition], replica_id: int) -> int:
         """A new session for `partitions`; its id, or 0 when there is no room for it."""
         members = {partition.key: partition for partition in partitions}
         by_id = any(key.topic_id != ZERO_UUID for key in members)
-        if not members or not self._make_room(from_replica, len(members)):
+        if not members or not self._make_room(replica_id >= 0, len(members)):
             return NO_SESSION
         session_id = self._rng.randrange(1, 2**31)
         while session_id in self._sessions:
             session_id = self._rng.randrange(1, 2**31)
-        session = FetchSession(session_id, from_replica, by_id, self._clock.now_ms())
-        session.partitions = members
+        session = FetchSession(session_id, replica_id, by_id, self._clock.now_ms())
+        for partition in members.values():
+            session.take(partition)
         self._sessions[session_id] = session
         return session_id
 

@@ -60,6 +60,12 @@ class FollowerState:
         self.last_fetch_leader_end_offset = leader_end_offset
         self.last_fetch_ms = now_ms
 
+    def rested_until(self, last_fetch_ms: int) -> None:
+        """It had everything, and was known to, up to this fetch; since then the leader has more."""
+        if last_fetch_ms > self.last_fetch_ms:
+            self.last_fetch_ms = last_fetch_ms
+            self.last_caught_up_ms = max(self.last_caught_up_ms, last_fetch_ms)
+
     def is_caught_up(self, leader_end_offset: int, now_ms: int, max_lag_ms: int) -> bool:
         """Whether it may stay in the ISR."""
         return self.log_end_offset == leader_end_offset or now_ms - self.last_caught_up_ms <= max_lag_ms

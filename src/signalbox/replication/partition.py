@@ -20,6 +20,7 @@ from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.replication.append_ticket import AppendTicket
+from signalbox.replication.fetch_session import SessionPartition, stir_readers
 from signalbox.replication.follower_state import FollowerState
 from signalbox.replication.isr_state import IsrState
 from signalbox.replication.ports import TopicSettings
@@ -56,6 +57,9 @@ class Partition:
         self.effective_min_isr = 1
         self.waiting_appends: deque[AppendTicket] = deque()
         self.commit_watchers: WatchList = {}
+        self.readers: dict[
+            SessionPartition, None
+        ] = {}  # of fetch sessions, that have nothing to say until this changes
         self._clock = clock
         self._purgatory = purgatory
         self._isr = IsrState()
@@ -218,7 +222,7 @@ class Partition:
         follower.record_fetch(fetch_offset, log_start_offset, log.log_end_offset, self._clock.now_ms())
         advanced = self.advance_high_watermark()
         if moved_low and not advanced:
-            self._purgatory.wake(self.commit_watchers)
+            self._tell_committed()
         return advanced
 
     def touch_follower(self, replica_id: int, fetch_offset: int, log_start_offset: int) -> bool:
@@ -252,7 +256,7 @@ class Partition:
         waiting = self.waiting_appends
         while waiting and waiting[0].required_offset <= reached:
             waiting.popleft().reach_high_watermark()
-        self._purgatory.wake(self.commit_watchers)
+        self._tell_committed()
         return True
 
     def low_watermark_of(self, is_alive: Callable[[int], bool]) -> int:
@@ -276,9 +280,10 @@ class Partition:
         reached = min(leader_high_watermark, log.log_end_offset)
         if reached > log.high_watermark:
             log.high_watermark = reached
-            self._purgatory.wake(self.commit_watchers)
+            self._tell_committed()
         if leader_log_start_offset > log.log_start_offset:
             log.delete_records_before(min(leader_log_start_offset, log.high_watermark))
+            self._tell_committed()
 
     def log_advanced(self) -> None:
         """Batches have reached the file: they count for the high watermark, and followers may fetch them."""
@@ -288,8 +293,26 @@ class Partition:
     def wake_all(self) -> None:
         """Leadership, epoch or existence changed: every parked request looks again."""
         self._wake_followers()
+        self._tell_committed()
+
+    def log_start_moved(self) -> None:
+        """Records were deleted: readers are told where the log begins now."""
+        self._tell_committed()
+
+    def _tell_committed(self) -> None:
+        self._stir_readers()
         self._purgatory.wake(self.commit_watchers)
 
     def _wake_followers(self) -> None:
+        self._stir_readers()
         for follower in self.followers.values():
             self._purgatory.wake(follower.parked)
+
+    def _stir_readers(self) -> None:
+        if not self.readers:
+            return
+        for reader in self.readers:
+            session = reader.session
+            if session is not None and (follower := self.followers.get(session.replica_id)) is not None:
+                follower.rested_until(session.last_used_ms)
+        stir_readers(self.readers, self._purgatory)

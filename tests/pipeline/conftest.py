@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,21 +13,28 @@ from signalbox.pipeline.commands import fetch_jars
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.profile import Profile, ProfileChoice
 from signalbox.pipeline.session import SessionSettings, build_session, end_session
+from signalbox.testing.process_cluster import ProcessCluster
 from tests.pipeline.apache_kafka import apache_kafka
 from tests.pipeline.topics import Topics
 
 
 @pytest.fixture(scope="package")
-def kafka_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running Kafka."""
-    with apache_kafka(tmp_path_factory.mktemp("kafka")) as address:
-        yield address
+def topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topics]:
+    """Topics of a cluster of three of our brokers; SIGNALBOX_TEST_PIPELINE_ON=apache: of one Apache Kafka node, the
+    judge of what a test may expect."""
+    folder = tmp_path_factory.mktemp("kafka")
+    if os.environ.get("SIGNALBOX_TEST_PIPELINE_ON") == "apache":
+        with apache_kafka(folder) as address:
+            yield Topics(address)
+    else:
+        with ProcessCluster(folder, 3) as cluster:
+            yield Topics(cluster.bootstrap(), replicas=3)
 
 
 @pytest.fixture(scope="package")
-def topics(kafka_bootstrap: str) -> Topics:
-    """Makes and fills topics."""
-    return Topics(kafka_bootstrap)
+def kafka_bootstrap(topics: Topics) -> str:
+    """The address of that Kafka."""
+    return topics.bootstrap
 
 
 @pytest.fixture(scope="package")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
 
 _numbers = itertools.count()
@@ -17,20 +17,29 @@ _numbers = itertools.count()
 class Topics:
     """A cluster's topics: made with fresh names, filled, deleted."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, replicas: int = 1) -> None:
         self.bootstrap = bootstrap
-        self._admin = AdminClient({"bootstrap.servers": bootstrap})
+        self._replicas = replicas
+        self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
-    def create(self, prefix: str, partitions: int = 2, replicas: int = 1) -> str:
+    def create(self, prefix: str, partitions: int = 2) -> str:
         """A topic of a name that was not used before, ready to be read."""
         name = f"{prefix}-{next(_numbers)}"
-        self.create_named(name, partitions, replicas)
+        self.create_named(name, partitions)
         return name
 
-    def create_named(self, name: str, partitions: int = 2, replicas: int = 1) -> None:
+    def create_named(self, name: str, partitions: int = 2) -> None:
         """A topic of a given name."""
-        (created,) = self._admin.create_topics([NewTopic(name, partitions, replicas)]).values()
-        created.result(30)
+        deadline = time.monotonic() + 30
+        while True:
+            (created,) = self._admin.create_topics([NewTopic(name, partitions, self._replicas)]).values()
+            try:
+                created.result(30)
+                break
+            except KafkaException as fault:
+                if "marked for deletion" not in fault.args[0].str() or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.05)
         self._wait_for_leaders(name, partitions)
 
     def _wait_for_leaders(self, name: str, partitions: int) -> None:
@@ -66,7 +75,9 @@ class Topics:
         **settings: Any,
     ) -> None:
         """Appends (key, value, headers) records and waits until all are acknowledged."""
-        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 20, "acks": "all", **settings})
+        producer = Producer(
+            {"bootstrap.servers": self.bootstrap, "linger.ms": 20, "log_level": 0, "acks": "all", **settings}
+        )
         failures: list[Any] = []
         for key, value, headers in records:
             producer.produce(

@@ -42,13 +42,15 @@ RECORD_DDL = (
     "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
 )
 
-# A worker process serves task after task: it keeps its connections between them.
+# A worker process serves task after task: it keeps its connections between those of one stream.
 _readers: dict[tuple[int, str], Consumer] = {}
 
 
 def _kept_reader(options: Mapping[str, str]) -> Consumer:
     key = (os.getpid(), json.dumps(dict(options), sort_keys=True))
     if key not in _readers:
+        while _readers:
+            _readers.popitem()[1].close()
         client = json.loads(options["client_options"])
         _readers[key] = new_reader(options["bootstrap_servers"], client, options["client_id"])
     return _readers[key]

@@ -28,6 +28,7 @@ from signalbox.pipeline.offsets import DataLossError, OffsetMap, OffsetRange
 
 REQUEST_TIMEOUT_SECONDS = 30.0
 STALL_TIMEOUT_SECONDS = 120.0
+ELECTION_POLL_SECONDS = 0.2
 ARROW_BATCH_RECORDS = 20_000
 
 HEADER_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
@@ -43,8 +44,19 @@ RECORD_SCHEMA = pa.schema(
     ]
 )
 
+_LEADER_IS_MOVING = {
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.REPLICA_NOT_AVAILABLE,
+    KafkaError.KAFKA_STORAGE_ERROR,
+    KafkaError._TRANSPORT,
+}
+
 _READER_SETTINGS: dict[str, Any] = {
-    "group.id": "signalbox-pipeline",  # librdkafka insists on one; no group call is made: partitions are assigned
+    "group.id": "signalbox-pipeline",  # librdkafka insists on one and looks its coordinator up; nothing joins it
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
     "auto.offset.reset": "error",
@@ -61,7 +73,11 @@ _READER_SETTINGS: dict[str, Any] = {
 
 
 class TopicError(RuntimeError):
-    """A topic that cannot be read: unknown, or without a leader."""
+    """A topic that cannot be read. `leader_is_moving`: it will be, once an election is over."""
+
+    def __init__(self, message: str, *, leader_is_moving: bool = False) -> None:
+        super().__init__(message)
+        self.leader_is_moving = leader_is_moving
 
 
 def _quiet(_: KafkaError) -> None:
@@ -72,9 +88,14 @@ def _answered(answer: Future[Any], topic: str) -> Any:
     try:
         return answer.result(REQUEST_TIMEOUT_SECONDS + 5)
     except KafkaException as fault:
-        raise TopicError(f"topic {topic} cannot be read: {fault.args[0].str()}") from fault
+        text, moving = fault.args[0].str(), fault.args[0].code() in _LEADER_IS_MOVING
+        raise TopicError(f"topic {topic} cannot be read: {text}", leader_is_moving=moving) from fault
     except TimeoutError as fault:
         raise TopicError(f"topic {topic} cannot be read: no answer in {REQUEST_TIMEOUT_SECONDS:.0f} s") from fault
+
+
+# What matters is raised by the call that fails; a kept reader whose broker went away would write to the terminal.
+_SILENCE: dict[str, Any] = {"error_cb": _quiet, "log_level": 0}
 
 
 class TopicClient:
@@ -85,7 +106,7 @@ class TopicClient:
             "bootstrap.servers": bootstrap_servers,
             "client.id": client_id,
             **client_options,
-            "error_cb": _quiet,
+            **_SILENCE,
         }
         self._client: AdminClient | None = None
 
@@ -107,7 +128,20 @@ class TopicClient:
         return topic_ids, found
 
     def offsets(self, topics: list[str], position: str) -> OffsetMap:
-        """The "earliest" or "latest" offsets of all partitions; latest is the last stable offset."""
+        """The "earliest" or "latest" offsets of all partitions; latest is the last stable offset.
+
+        Waits for an election that is going on. Raises TopicError.
+        """
+        deadline = time.monotonic() + REQUEST_TIMEOUT_SECONDS
+        while True:
+            try:
+                return self._offsets(topics, position)
+            except TopicError as fault:
+                if not fault.leader_is_moving or time.monotonic() > deadline:
+                    raise
+            time.sleep(ELECTION_POLL_SECONDS)
+
+    def _offsets(self, topics: list[str], position: str) -> OffsetMap:
         topic_ids, partitions = self.partitions(topics)
         asked = getattr(OffsetSpec, position)()
         request = {ClientPartition(tp.topic, tp.partition): asked for tp in partitions}
@@ -126,7 +160,7 @@ class TopicClient:
 def new_reader(bootstrap_servers: str, client_options: Mapping[str, str], client_id: str) -> Consumer:
     """A consumer for `read_ranges`: no group, no commits, an error where an offset is out of range."""
     settings = {"bootstrap.servers": bootstrap_servers, "client.id": client_id, **_READER_SETTINGS, **client_options}
-    return Consumer({**settings, "error_cb": _quiet})
+    return Consumer({**settings, **_SILENCE})
 
 
 def _fault(error: KafkaError, topic: str, partition: int) -> Exception:

@@ -56,6 +56,15 @@ def test_a_forwarded_request_is_counted_once_where_the_client_asked(spark: Spark
     assert [row["broker_id"] for row in rows(table, "decided")] == [2]
 
 
+def test_a_client_is_what_its_connection_told_in_the_end(spark: SparkSession, table: Path) -> None:
+    opened = {"kind": "connection_open", "connection_id": "c1", "client_id": "", "client_software": ""}
+    asked = {"connection_id": "c1", "client_software": "librdkafka/2.16.1"}
+    silent = {"connection_id": "c2", "client_software": "/"}
+    renew_rollups(events(spark, opened, asked, silent), table)
+    found = {row["client_software"]: (row["client_id"], row["connections"]) for row in rows(table, "clients")}
+    assert found == {"librdkafka/2.16.1": ("shop", 1), "": ("shop", 1)}
+
+
 def test_gaps_are_ranges_per_broker_epoch(spark: SparkSession, table: Path) -> None:
     written = [{"seq": seq} for seq in (0, 1, 5, 6, 9)] + [{"seq": seq, "broker_epoch": 8} for seq in (0, 1)]
     renew_rollups(events(spark, *written), table)

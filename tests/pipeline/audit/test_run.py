@@ -23,6 +23,7 @@ def event(kind: AuditKind, seq: int, **facts: Any) -> AuditEvent:
         "listener": "CLIENT",
         "plane": "data",
         "client_id": "shop",
+        "connection_id": "c1",
         "principal": "User:alice",
     }
     return AuditEvent(kind=kind, **{**known, **facts})

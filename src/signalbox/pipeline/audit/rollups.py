@@ -49,9 +49,14 @@ ROLLUPS: dict[str, str] = {
     # Latency over time, per plane: does a loaded data plane delay the control plane?
     "latency": f"""SELECT timestamp_ms - pmod(timestamp_ms, 10000) AS window_ms, plane, listener, api,
         {_MEASURES} FROM events WHERE {ASKED} OR kind = 'admin' GROUP BY ALL""",
-    "clients": f"""SELECT client_software, client_id, principal, listener,
-        sum(CASE WHEN kind = 'connection_open' THEN 1 ELSE 0 END) AS connections,
-        max(api_version) AS newest_api_version, {_SPAN} FROM events GROUP BY ALL""",
+    # A connection tells its software and client id only after its first events: it is looked at as a whole.
+    "clients": f"""SELECT client_software, client_id, principal, listener, count(*) AS connections,
+        max(api_version) AS newest_api_version, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM (
+          SELECT broker_id, broker_epoch, connection_id, listener, max(principal) AS principal,
+          max(client_id) AS client_id, max(api_version) AS api_version, {_SPAN},
+          max(CASE WHEN client_software = '/' THEN '' ELSE client_software END) AS client_software
+          FROM events WHERE connection_id != '' GROUP BY broker_id, broker_epoch, connection_id, listener)
+        GROUP BY ALL""",
     # Is the trail itself whole? Per writer: how much, from where to where.
     "sequences": """SELECT broker_id, broker_epoch, count(*) AS events, min(seq) AS first_seq, max(seq) AS last_seq,
         count(DISTINCT seq) AS distinct_seqs FROM events GROUP BY ALL""",

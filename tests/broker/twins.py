@@ -24,6 +24,7 @@ from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
 from signalbox.common.audit_event import AuditEvent
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.file_slice import FileSlice
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage
 from signalbox.protocol.api_table import API_TABLE, ApiKey
@@ -91,6 +92,9 @@ class TwinConnection:
     def respond_whole(self, frame: bytes) -> None:
         assert int.from_bytes(frame[:4]) == len(frame) - 4
         self.answers.append(frame[4:])
+
+    def respond_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
+        self.respond_whole(head + records.read() + tail)
 
     def respond_nothing(self) -> None:
         self.answers.append(None)

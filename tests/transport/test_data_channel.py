@@ -207,3 +207,33 @@ def test_closing_from_inside_a_frame_ends_delivery() -> None:
         loop.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("size", [10, 60_000, 250_000, 3_000_000])
+def test_a_slice_between_head_and_tail(tmp_path: Path, size: int) -> None:
+    async def main() -> None:
+        content = os.urandom(size + 7)
+        (tmp_path / "log").write_bytes(content)
+        with (tmp_path / "log").open("rb") as file:
+            async with data_channel() as (_, owner, client):
+                for _ in range(3):
+                    head = (size + 5).to_bytes(4) + b"HH"
+                    owner.channel.send_slice(head, FileSlice(file.fileno(), 7, size), b"TTT")
+                owner.channel.send_whole((2).to_bytes(4) + b"ok")
+                for _ in range(3):
+                    assert await read_frame(client) == b"HH" + content[7:] + b"TTT"
+                assert await read_frame(client) == b"ok"
+                assert owner.channel.queued_bytes == 0
+
+    asyncio.run(main())
+
+
+def test_a_slice_that_the_file_does_not_hold_closes_the_channel(tmp_path: Path) -> None:
+    async def main() -> None:
+        (tmp_path / "log").write_bytes(b"x" * 10)
+        with (tmp_path / "log").open("rb") as file:
+            async with data_channel() as (_, owner, _client):
+                owner.channel.send_slice((24).to_bytes(4), FileSlice(file.fileno(), 0, 20), b"TTTT")
+                assert "sending failed" in await owner.closed
+
+    asyncio.run(main())

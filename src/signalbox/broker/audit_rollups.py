@@ -17,10 +17,13 @@ def _nothing() -> None:
 
 
 class _Window:
-    __slots__ = ("count", "errors", "longest_s", "request", "request_bytes", "response_bytes", "started_ms", "total_s")
+    __slots__ = (
+        "context", "count", "errors", "header", "longest_s", "request_bytes", "response_bytes", "started_ms", "total_s",
+    )  # fmt: skip
 
     def __init__(self, request: ApiRequest, started_ms: int) -> None:
-        self.request = request
+        # Not the request itself: its frame, a megabyte perhaps, would be kept until the window closes.
+        self.context, self.header = request.context, request.header
         self.started_ms = started_ms
         self.count = self.errors = self.request_bytes = self.response_bytes = 0
         self.total_s = self.longest_s = 0.0
@@ -80,7 +83,7 @@ class AuditRollups:
     def _emit(self, apis: dict[str, _Window]) -> None:
         now_ms = self._clock.now_ms()
         for api, window in apis.items():
-            context, header = window.request.context, window.request.header
+            context, header = window.context, window.header
             self._sink.record(
                 AuditEvent(
                     kind=AuditKind.ROLLUP,

@@ -44,6 +44,7 @@ class AuditTrail:
         self._queue: deque[tuple[int, AuditEvent]] = deque()
         self._next_seq = 0
         self._wake = asyncio.Event()
+        self._delivering: asyncio.Task[None] | None = None
         self.dropped = 0
         self.written = 0
         metrics.gauge(_DROPPED, lambda: self.dropped)
@@ -85,7 +86,20 @@ class AuditTrail:
         except TimeoutError:
             log.warning("stopped with %d audit events that could not be written", len(self._queue))
 
+    async def close(self) -> None:
+        """Nothing more is delivered; a delivery that is under way is given up."""
+        if self._delivering is not None:
+            self._delivering.cancel()
+            await asyncio.gather(self._delivering, return_exceptions=True)
+
     async def _write_batch(self, delivery: AuditDelivery) -> None:
+        """One batch. Who is cancelled here leaves the delivery running, and the next caller waits for that one: sent
+        anew, its events would stand in the topic twice."""
+        if self._delivering is None or self._delivering.done():
+            self._delivering = asyncio.ensure_future(self._deliver_batch(delivery))
+        await asyncio.shield(self._delivering)
+
+    async def _deliver_batch(self, delivery: AuditDelivery) -> None:
         batch = [self._queue[index] for index in range(min(len(self._queue), MAX_AUDIT_BATCH_EVENTS))]
         values = [
             encode_audit_event(event, broker_id=self._node_id, broker_epoch=self._broker_epoch, seq=seq)

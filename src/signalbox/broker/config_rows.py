@@ -25,6 +25,7 @@ BROKER_CONFIG = ConfigTable(
         ("create.topic.policy.class.name", _CLASS, None, None, Dynamic.READ_ONLY, "Import path of a policy for new topics."),
         ("request.timeout.ms", _I, 30_000, at_least(1), Dynamic.READ_ONLY, "How long a request between nodes may take, ms."),
         ("controller.socket.timeout.ms", _I, 30_000, at_least(1), Dynamic.READ_ONLY, "How long connecting to the controller may take, ms."),
+        ("max.request.partition.size.limit", _I, 2_000, at_least(1), Dynamic.READ_ONLY, "Partitions in one answer to DescribeTopicPartitions."),
         ("controlled.shutdown.enable", _B, True, None, Dynamic.READ_ONLY, "Whether a stopping broker hands its partitions over first."),
         ("controlled.shutdown.max.retries", _I, 3, at_least(0), Dynamic.READ_ONLY, "Tries of a controlled shutdown."),
         ("controlled.shutdown.retry.backoff.ms", _L, 5_000, at_least(0), Dynamic.READ_ONLY, "Wait between them, ms."),

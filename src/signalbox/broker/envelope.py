@@ -35,7 +35,9 @@ def unwrap(envelope: ApiRequest, decode: Decode, serde: PrincipalSerde) -> ApiRe
         header, offset = decode_request_header(body.request_data)
     except DecodeError as error:
         raise KafkaError(Error.UNSUPPORTED_VERSION, f"the inner header does not parse: {error}") from error
-    row = API_TABLE[header.api_key]
+    row = API_TABLE.get(header.api_key)
+    if row is None or not row.min_version <= header.api_version <= row.max_version:
+        raise KafkaError(Error.UNSUPPORTED_VERSION, f"API {header.api_key} v{header.api_version} is not known here")
     if not row.forwardable:
         raise KafkaError(Error.INVALID_REQUEST, f"{row.name} may not be forwarded")
     try:
@@ -51,11 +53,14 @@ def unwrap(envelope: ApiRequest, decode: Decode, serde: PrincipalSerde) -> ApiRe
 
 def _address(raw: bytes) -> str:
     try:
-        return str(ipaddress.ip_address(bytes(raw)))
+        address = ipaddress.ip_address(bytes(raw))
     except ValueError as error:
         raise KafkaError(
             Error.INVALID_REQUEST, f"a client address has 4 or 16 bytes, this one has {len(raw)}"
         ) from error
+    # An IPv4 peer of a socket for both families: ACLs know it by its IPv4 address.
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return str(mapped or address)
 
 
 def names_not_controller(answer: Any) -> bool:

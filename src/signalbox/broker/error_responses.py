@@ -1,7 +1,7 @@
 """The error response of each API: the same code at every place where Kafka puts it.
 
 Kafka answers a request that fails as a whole in the request's own shape: per topic, per partition, per group or at
-the top. One small function per shape, one row per API; a test holds the table total over the routes.
+the top. One small function per shape, one row per API that has its own; a test encodes each at every version.
 """
 
 from __future__ import annotations
@@ -9,64 +9,84 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.broker.api_request import ApiRequest, ResponseMessage
+from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, ResponseMessage
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.replication.leadership import refuse_leader_and_isr
 
-Shape = Callable[[Any, type[Any], int, str | None], Any]
+_OFFSET_FETCH_TOP_LEVEL_FROM = 2
+_COORDINATORS_BATCHED_FROM = 4
+
+Shape = Callable[[ApiRequest, type[Any], int, str | None], Any]
 
 
 def error_response(request: ApiRequest, error: Error, message: str | None = None) -> ResponseMessage:
     """The API's response that carries `error` for everything that was asked."""
     row = API_TABLE[request.header.api_key]
     shape = _SHAPES.get(request.header.api_key, _top_level)
-    answer: ResponseMessage = shape(request.body, row.response, int(error), message)
+    answer: ResponseMessage = shape(request, row.response, int(error), message)
     return answer
 
 
-def _top_level(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def failure(request: ApiRequest, error: Error, message: str | None = None) -> FinalAnswer:
+    """What a client is told when its request fails as a whole. Who asked for no acknowledgement reads no answer: the
+    next one would be taken for it, so its connection is closed, as in Kafka."""
+    if request.header.api_key == ApiKey.PRODUCE and request.body.acks == 0:
+        return CloseConnection(f"produce with acks=0 failed: {error.name}")
+    return error_response(request, error, message)
+
+
+def _top_level(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     answer = response(error_code=code)
     if message is not None and hasattr(answer, "error_message"):
         answer.error_message = message
     return answer
 
 
-def _produce(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _leader_and_isr(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
+    return refuse_leader_and_isr(asked.body, asked.header.api_version, Error.of(code))
+
+
+def _init_producer_id(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
+    return response(error_code=code, producer_id=-1, producer_epoch=-1)
+
+
+def _produce(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.TopicProduceResponse, response.PartitionProduceResponse
     return response(
         responses=[
             topic(
-                name=asked.name,
-                topic_id=asked.topic_id,
+                name=t.name,
+                topic_id=t.topic_id,
                 partition_responses=[
                     partition(index=p.index, error_code=code, base_offset=-1, error_message=message)
-                    for p in asked.partition_data
+                    for p in t.partition_data
                 ],
             )
-            for asked in body.topic_data
+            for t in asked.body.topic_data
         ]
     )
 
 
-def _fetch(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _fetch(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.FetchableTopicResponse, response.PartitionData
     return response(
         error_code=code,
         responses=[
             topic(
-                topic=asked.topic,
-                topic_id=asked.topic_id,
+                topic=t.topic,
+                topic_id=t.topic_id,
                 partitions=[
                     partition(partition_index=p.partition, error_code=code, high_watermark=-1, records=b"")
-                    for p in asked.partitions
+                    for p in t.partitions
                 ],
             )
-            for asked in body.topics
+            for t in asked.body.topics
         ],
     )
 
 
-def _list_offsets(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _list_offsets(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.ListOffsetsTopicResponse, response.ListOffsetsPartitionResponse
     return response(
         topics=[
@@ -74,17 +94,20 @@ def _list_offsets(body: Any, response: type[Any], code: int, message: str | None
                 name=t.name,
                 partitions=[partition(partition_index=p.partition_index, error_code=code) for p in t.partitions],
             )
-            for t in body.topics
+            for t in asked.body.topics
         ]
     )
 
 
-def _metadata(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _metadata(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic = response.MetadataResponseTopic
-    return response(topics=[topic(error_code=code, name=t.name, topic_id=t.topic_id) for t in body.topics or []])
+    # The name may be null in a request of version 10, never in its answer.
+    return response(
+        topics=[topic(error_code=code, name=t.name or "", topic_id=t.topic_id) for t in asked.body.topics or []]
+    )
 
 
-def _offset_commit(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _offset_commit(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.OffsetCommitResponseTopic, response.OffsetCommitResponsePartition
     return response(
         topics=[
@@ -93,58 +116,71 @@ def _offset_commit(body: Any, response: type[Any], code: int, message: str | Non
                 topic_id=t.topic_id,
                 partitions=[partition(partition_index=p.partition_index, error_code=code) for p in t.partitions],
             )
-            for t in body.topics
+            for t in asked.body.topics
         ]
     )
 
 
-def _offset_fetch(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _offset_fetch(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     group = response.OffsetFetchResponseGroup
-    return response(error_code=code, groups=[group(group_id=g.group_id, error_code=code) for g in body.groups])
+    answer = response(
+        error_code=code, groups=[group(group_id=g.group_id, error_code=code) for g in asked.body.groups]
+    )
+    if asked.header.api_version < _OFFSET_FETCH_TOP_LEVEL_FROM:
+        topic, partition = response.OffsetFetchResponseTopic, response.OffsetFetchResponsePartition
+        answer.topics = [
+            topic(
+                name=t.name,
+                partitions=[
+                    partition(partition_index=index, committed_offset=-1, error_code=code)
+                    for index in t.partition_indexes
+                ],
+            )
+            for t in asked.body.topics or []
+        ]
+    return answer
 
 
-def _find_coordinator(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _find_coordinator(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     coordinator = response.Coordinator
+    if asked.header.api_version < _COORDINATORS_BATCHED_FROM:
+        return response(error_code=code, error_message=message, node_id=-1, port=-1)
     return response(
-        error_code=code,
-        error_message=message,
-        node_id=-1,
-        port=-1,
         coordinators=[
             coordinator(key=key, node_id=-1, port=-1, error_code=code, error_message=message)
-            for key in body.coordinator_keys
+            for key in asked.body.coordinator_keys
         ],
     )
 
 
-def _describe_groups(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _describe_groups(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     group = response.DescribedGroup
-    return response(groups=[group(group_id=name, error_code=code) for name in body.groups])
+    return response(groups=[group(group_id=name, error_code=code) for name in asked.body.groups])
 
 
-def _delete_groups(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _delete_groups(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.DeletableGroupResult
-    return response(results=[result(group_id=name, error_code=code) for name in body.groups_names])
+    return response(results=[result(group_id=name, error_code=code) for name in asked.body.groups_names])
 
 
-def _create_topics(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _create_topics(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.CreatableTopicResult
-    return response(topics=[result(name=t.name, error_code=code, error_message=message) for t in body.topics])
+    return response(topics=[result(name=t.name, error_code=code, error_message=message) for t in asked.body.topics])
 
 
-def _delete_topics(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _delete_topics(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.DeletableTopicResult
-    by_name = [result(name=name, error_code=code, error_message=message) for name in body.topic_names]
-    by_state = [result(name=t.name, topic_id=t.topic_id, error_code=code, error_message=message) for t in body.topics]
+    by_name = [result(name=name, error_code=code, error_message=message) for name in asked.body.topic_names]
+    by_state = [result(name=t.name, topic_id=t.topic_id, error_code=code, error_message=message) for t in asked.body.topics]
     return response(responses=by_name + by_state)
 
 
-def _create_partitions(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _create_partitions(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.CreatePartitionsTopicResult
-    return response(results=[result(name=t.name, error_code=code, error_message=message) for t in body.topics])
+    return response(results=[result(name=t.name, error_code=code, error_message=message) for t in asked.body.topics])
 
 
-def _delete_records(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _delete_records(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.DeleteRecordsTopicResult, response.DeleteRecordsPartitionResult
     return response(
         topics=[
@@ -155,12 +191,12 @@ def _delete_records(body: Any, response: type[Any], code: int, message: str | No
                     for p in t.partitions
                 ],
             )
-            for t in body.topics
+            for t in asked.body.topics
         ]
     )
 
 
-def _offset_for_leader_epoch(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _offset_for_leader_epoch(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.OffsetForLeaderTopicResult, response.EpochEndOffset
     return response(
         topics=[
@@ -168,12 +204,12 @@ def _offset_for_leader_epoch(body: Any, response: type[Any], code: int, message:
                 topic=t.topic,
                 partitions=[partition(partition=p.partition, error_code=code) for p in t.partitions],
             )
-            for t in body.topics
+            for t in asked.body.topics
         ]
     )
 
 
-def _describe_configs(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _describe_configs(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.DescribeConfigsResult
     return response(
         results=[
@@ -183,12 +219,12 @@ def _describe_configs(body: Any, response: type[Any], code: int, message: str | 
                 resource_type=r.resource_type,
                 resource_name=r.resource_name,
             )
-            for r in body.resources
+            for r in asked.body.resources
         ]
     )
 
 
-def _alter_configs(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _alter_configs(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.AlterConfigsResourceResponse
     return response(
         responses=[
@@ -198,19 +234,21 @@ def _alter_configs(body: Any, response: type[Any], code: int, message: str | Non
                 resource_type=r.resource_type,
                 resource_name=r.resource_name,
             )
-            for r in body.resources
+            for r in asked.body.resources
         ]
     )
 
 
-def _describe_topic_partitions(body: Any, response: type[Any], code: int, message: str | None) -> Any:
+def _describe_topic_partitions(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic = response.DescribeTopicPartitionsResponseTopic
-    return response(topics=[topic(error_code=code, name=t.name) for t in body.topics])
+    return response(topics=[topic(error_code=code, name=t.name) for t in asked.body.topics])
 
 
 _SHAPES: dict[int, Shape] = {
     ApiKey.PRODUCE: _produce,
     ApiKey.FETCH: _fetch,
+    ApiKey.LEADER_AND_ISR: _leader_and_isr,
+    ApiKey.INIT_PRODUCER_ID: _init_producer_id,
     ApiKey.LIST_OFFSETS: _list_offsets,
     ApiKey.METADATA: _metadata,
     ApiKey.OFFSET_COMMIT: _offset_commit,

@@ -58,7 +58,7 @@ class FetchShape:
     """A request that is constant but for its offset. `rest`: the bytes behind the offset."""
 
     __slots__ = (
-        "after", "authorizer_stamp", "before", "image", "isolation", "key", "max_bytes", "min_bytes", "pack",
+        "after", "authorizer_stamp", "before", "fixed_bytes", "image", "isolation", "key", "max_bytes", "min_bytes", "pack",
         "partition", "rest", "stamp", "tail",
     )  # fmt: skip
 
@@ -74,6 +74,7 @@ class FetchShape:
         self.image: MetadataImage | None = None
         self.authorizer_stamp = -1
         self.before = self.after = self.tail = b""
+        self.fixed_bytes = 0  # of the answer without records and their length
         self.pack: Callable[..., bytes] = bytes
 
     def take_template(self, version: int, topic: FetchRequest.FetchTopic) -> bool:
@@ -98,7 +99,8 @@ class FetchShape:
         at = answer.index(marks)
         self.before = answer[4:at]
         self.after = answer[at + len(marks) : len(answer) - len(length) - len(self.tail)]
-        self.pack = Struct(f">i{len(self.before)}s{numbers}q{len(self.after)}s").pack
+        self.fixed_bytes = len(answer) - len(length)
+        self.pack = Struct(f">Ii{len(self.before)}s{numbers}q{len(self.after)}s").pack
         return True
 
 
@@ -141,19 +143,19 @@ class ConnectionFetch:
             return False
         records = found.records
         size = len(records)
-        if not size or size < shape.min_bytes:
-            return False
+        if size < shape.min_bytes or isinstance(records, bytes):
+            return False  # bytes: nothing was found
         log = partition.log
         assert log is not None
-        watermarks = (log.high_watermark, partition.last_stable_offset)
+        length = uvarint(size + 1) if self._flexible else _INT32.pack(size)
+        total = shape.fixed_bytes + len(length) + size
+        watermark, stable = log.high_watermark, partition.last_stable_offset
         if self._tells_start:
-            head = shape.pack(correlation_id, shape.before, *watermarks, log.log_start_offset, shape.after)
+            head = shape.pack(total, correlation_id, shape.before, watermark, stable, log.log_start_offset, shape.after)
         else:
-            head = shape.pack(correlation_id, shape.before, *watermarks, shape.after)
-        head += uvarint(size + 1) if self._flexible else _INT32.pack(size)
-        connection, tail = self._connection, shape.tail
-        connection.respond((head, records, tail) if tail else (head, records))
-        total = len(head) + size + len(tail)
+            head = shape.pack(total, correlation_id, shape.before, watermark, stable, shape.after)
+        connection = self._connection
+        connection.respond_slice(head + length, records, shape.tail)
         self.tally.add(len(frame), total, owner.monotonic() - connection.channel.active_at)
         return True
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from signalbox.broker.audit_rollups import AuditRollups
 from signalbox.broker.hot_tally import HotTally
 from signalbox.broker.request_metrics import RequestMetrics
+from signalbox.common.file_slice import FileSlice
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.headers import RequestHeader, decode_request_header
@@ -50,6 +51,10 @@ class HotConnection(Protocol):
     def defer(self) -> None: ...
 
     def respond(self, chunks: Sequence[Any]) -> None: ...
+
+    def respond_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
+        """Answer with head (which begins with the size of the whole), records and tail."""
+        ...
 
     def respond_whole(self, frame: bytes) -> None:
         """Answer with a frame that begins with its size."""

@@ -1,8 +1,9 @@
 """Every request that ended: into Kafka's request metrics and into the audit trail.
 
 Admin requests and refusals are events of their own; the frequent ones are rolled up per connection and API. What
-the audit trail itself causes is left out, or it would write about its own writing for ever: produce and fetch on the
-audit topic by brokers, follower fetches, AlterPartition.
+the audit trail itself causes is left out, or it would write about its own writing for ever: what brokers produce to the
+audit topic alone, follower fetches, AlterPartition. Only on the listener of the brokers: a client cannot hide there by
+naming the audit topic or a replica id.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class AuditingObserver:
 
 
 def _produces_to_the_trail(body: Any) -> bool:
-    return any(topic.name == AUDIT_TOPIC for topic in body.topic_data)
+    return bool(body.topic_data) and all(topic.name == AUDIT_TOPIC for topic in body.topic_data)
 
 
 def _fetches_as_follower(body: Any) -> bool:
@@ -79,4 +80,4 @@ _TRAIL_ITSELF: dict[int, Callable[[Any], bool]] = {
 
 def _about_the_trail_itself(request: ApiRequest) -> bool:
     check = _TRAIL_ITSELF.get(request.header.api_key)
-    return check is not None and check(request.body)
+    return check is not None and request.context.inter_broker and check(request.body)

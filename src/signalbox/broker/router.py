@@ -22,7 +22,7 @@ from signalbox.broker.api_request import (
     RawAnswer,
     ResponseMessage,
 )
-from signalbox.broker.error_responses import error_response
+from signalbox.broker.error_responses import error_response, failure
 from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, RequestObserver
 from signalbox.broker.routes import Disposition, Route, RouteTable
 from signalbox.common.clock import Clock
@@ -72,7 +72,8 @@ class Router:
             request.close_connection(f"API {header.api_key} is not served here")
             return
         try:
-            if header.api_version > API_TABLE[header.api_key].max_version:
+            row = API_TABLE[header.api_key]
+            if not row.min_version <= header.api_version <= row.max_version:
                 body = None  # only ApiVersions gets this far: its handler answers any version (KIP-511)
             else:
                 body = self.decode(header.api_key, request.frame, header.api_version, request.body_offset)
@@ -89,11 +90,18 @@ class Router:
         else:
             self._finish(request, asked, answer)
 
+    def close(self) -> None:
+        """The broker stops: whoever still waits for an answer is told so by the end of the connection."""
+        for task in list(self._pending):
+            task.cancel()
+
     def decode(self, api_key: int, frame: bytes | memoryview, version: int, offset: int) -> Any:
         """The request's body; DecodeError when it is not one. What follows the body is ignored, as Kafka does:
         librdkafka sends three bytes too many with Metadata 13."""
         decoder = self._decoders.get(api_key)
         if decoder is None:
+            if api_key not in self._routes:
+                raise DecodeError(f"API {api_key} is not served here")
             decoder = self._decoders[api_key] = API_TABLE[api_key].request.decode_prefix
         return decoder(frame, version, offset)[0]
 
@@ -137,6 +145,19 @@ class Router:
         self._finish(inbound, request, final)
 
     def _finish(self, inbound: InboundRequest, request: ApiRequest, answer: FinalAnswer) -> None:
+        row = self._routes[request.header.api_key].row
+        try:
+            size = self._end(inbound, request, answer)
+        except Exception:
+            # An answer that cannot be sent must not leave the connection muted for ever.
+            log.exception("%s v%d cannot be answered", row.api_key.name, request.header.api_version)
+            inbound.close_connection("internal error")
+            return
+        duration_s = self._clock.monotonic() - request.received_at
+        self._observer.observe(request, row, answer, size, duration_s)
+
+    def _end(self, inbound: InboundRequest, request: ApiRequest, answer: FinalAnswer) -> int:
+        """End the request; the size of its answer."""
         size = 0
         if isinstance(answer, RawAnswer):
             size = len(answer.payload)
@@ -149,8 +170,7 @@ class Router:
             chunks = self.encode(request, answer)
             size = sum(map(len, chunks))
             inbound.respond(chunks)
-        duration_s = self._clock.monotonic() - request.received_at
-        self._observer.observe(request, self._routes[request.header.api_key].row, answer, size, duration_s)
+        return size
 
     def encode(self, request: ApiRequest, answer: ResponseMessage) -> list[Any]:
         """Response header and body as chunks, at the request's version."""
@@ -165,7 +185,7 @@ class Router:
 
     def _failed(self, request: ApiRequest, error: BaseException) -> FinalAnswer:
         if isinstance(error, KafkaError):
-            return error_response(request, error.error, str(error))
+            return failure(request, error.error, str(error))
         name = self._routes[request.header.api_key].row.api_key.name
         log.error("%s v%d failed", name, request.header.api_version, exc_info=error)
-        return error_response(request, Error.UNKNOWN_SERVER_ERROR)
+        return failure(request, Error.UNKNOWN_SERVER_ERROR)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.ports import ActiveController, ControllerRequests, EnvelopeChannel
 from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import decode_response_header, encode_request_header
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
@@ -90,6 +91,8 @@ class TopicCreator:
             answer = await self._ask(wanted, request)
         except KafkaError as error:
             return int(error.error), error.message
+        if not answer.topics:
+            return int(Error.UNKNOWN_SERVER_ERROR), "the controller's answer names no topic"
         result = answer.topics[0]
         if result.error_code in (Error.NONE, Error.TOPIC_ALREADY_EXISTS):
             return 0, ""
@@ -118,6 +121,12 @@ class TopicCreator:
             self._request_timeout_ms,
         )
         if envelope.error_code != Error.NONE:
-            raise KafkaError(Error.of(envelope.error_code), "the active controller refused the Envelope")
-        _, offset = decode_response_header(envelope.response_data, ApiKey.CREATE_TOPICS, version)
-        return CreateTopicsResponse.decode(envelope.response_data, version, offset)
+            # What is wrong between brokers is told to the log; a client has no use for it (F5).
+            log.error("the active controller refused an Envelope: %s", Error.of(envelope.error_code).name)
+            raise KafkaError(Error.UNKNOWN_SERVER_ERROR, "the active controller refused the Envelope")
+        try:
+            _, offset = decode_response_header(envelope.response_data or b"", ApiKey.CREATE_TOPICS, version)
+            answer: CreateTopicsResponse = CreateTopicsResponse.decode(envelope.response_data or b"", version, offset)
+        except DecodeError as error:
+            raise KafkaError(Error.UNKNOWN_SERVER_ERROR, f"the controller's answer does not parse: {error}") from error
+        return answer

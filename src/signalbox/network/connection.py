@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from signalbox.common.audit_event import AuditEvent, AuditKind
+from signalbox.common.file_slice import FileSlice
 from signalbox.network.inbound_request import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
@@ -84,6 +85,12 @@ class Connection:
     def respond_whole(self, frame: bytes) -> None:
         """The same with one piece that already begins with its 4-byte size: the cheapest way."""
         self.channel.send_whole(frame)
+        if self._deferred:
+            self.respond_nothing()
+
+    def respond_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
+        """The same with a stretch of a file between `head`, which begins with the size of the whole, and `tail`."""
+        self.channel.send_slice(head, records, tail)
         if self._deferred:
             self.respond_nothing()
 

@@ -8,6 +8,7 @@ without a copy. A muted channel with data pending leaves the read interest, else
 from __future__ import annotations
 
 import logging
+import os
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,7 +16,7 @@ from struct import Struct
 from typing import Any
 
 from signalbox.common.file_slice import FileSlice
-from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_SEND_QUEUE_BYTES
+from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_SEND_QUEUE_BYTES, SENDFILE_FROM_BYTES
 from signalbox.transport.buffer_pool import PooledBuffer
 from signalbox.transport.data_loop import GONE, READ, WRITE, DataLoop
 from signalbox.transport.frame_channel import Chunk, ClosedCallback, FrameCallback, OpenCallback
@@ -138,6 +139,31 @@ class DataChannel:
         if sent < len(frame):
             self._queue.append(frame[sent:], len(frame) - sent)
             self._flush_soon()
+
+    def send_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
+        """Send a frame of three pieces, `head` beginning with its size: through the staging memory where it fits."""
+        loop, size, begin = self._loop, records.size, len(head)
+        end = begin + size
+        total = end + len(tail)
+        if size > SENDFILE_FROM_BYTES or self._queue.size_bytes or self._corked or self.closed:
+            if not self.closed:
+                self._enqueue((head, records, tail) if tail else (head, records), total)
+            return
+        staging = loop.staging
+        staging[:begin] = head
+        staging[end:total] = tail
+        try:
+            filled = os.preadv(records.fd, [staging[begin:end]], records.position)
+            sent = self._send(staging[:total]) if filled == size else 0
+        except OSError:
+            sent = 0  # as in `send_whole`; a file that cannot be read fails the flush, too
+        self.bytes_out += sent
+        if sent == total:
+            return
+        if sent:
+            self._enqueue((bytes(staging[sent:total]),), total - sent)
+        else:
+            self._enqueue((head, records, tail) if tail else (head, records), total)
 
     def _enqueue(self, chunks: Sequence[Chunk], size_bytes: int) -> None:
         self._queue.extend(chunks, size_bytes)

@@ -92,6 +92,9 @@ class StreamChannel(asyncio.Protocol):
     def send_whole(self, frame: bytes) -> None:
         self._enqueue((frame,))
 
+    def send_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
+        self._enqueue((head, records, tail))
+
     def _enqueue(self, chunks: Sequence[Chunk]) -> None:
         if self.closed:
             return

@@ -40,7 +40,7 @@ class ApiVersionsHandler:
     """Compares identities and answers with the advertised ranges, cached as bytes."""
 
     def __init__(self, advertised: AdvertisedVersions, cluster_id: str, node_id: int, misroutes: MisrouteLog) -> None:
-        self._advertised = advertised
+        self.ranges = advertised.ranges  # what a cached table depends on: the same object as long as it holds
         self._cluster_id = cluster_id
         self._node_id = node_id
         self._misroutes = misroutes
@@ -76,13 +76,9 @@ class ApiVersionsHandler:
         )
         return Error.REBOOTSTRAP_REQUIRED
 
-    def ranges(self, control_plane: bool) -> object:
-        """What a cached table depends on: the same object as long as it holds."""
-        return self._advertised.ranges(control_plane)
-
     def table(self, version: int, control_plane: bool) -> EncodedBody:
         """The answer when nothing is wrong."""
-        ranges = self._advertised.ranges(control_plane)
+        ranges = self.ranges(control_plane)
         cached = self._bodies.get((version, control_plane))
         if cached is not None and cached[0] is ranges:
             return cached[1]

@@ -1,7 +1,8 @@
 """DeleteTopics (key 20): answered by the active controller; other brokers forward. KIP-516; versions 1-6.
 
-Needs DELETE on the topic. Asked by id without DESCRIBE, the name is not told. Version 6 names topics or ids in one
-list, earlier versions only names; both at once for one entry is INVALID_REQUEST.
+Needs DELETE on the topic; asked by id without DESCRIBE it is not deleted and its name not told. Version 6 names topics
+or ids in one list, earlier versions only names; both at once for one entry is INVALID_REQUEST for the whole request,
+none of them for the entry. Version note: TOPIC_DELETION_DISABLED is said from 3 on, INVALID_REQUEST before.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from signalbox.security.authorizer import Authorizer
 
 _Result = DeleteTopicsResponse.DeletableTopicResult
 _State = DeleteTopicsRequest.DeleteTopicState
+_DELETION_DISABLED_FROM = 3
 
 
 class DeleteTopicsHandler:
@@ -47,16 +49,24 @@ class DeleteTopicsHandler:
             wanted = DeleteTopicsRequest(topics=allowed, timeout_ms=body.timeout_ms)
             answer: DeleteTopicsResponse = await self._controller.handle(ApiKey.DELETE_TOPICS, wanted, request.context)
             results += answer.responses
+        if request.header.api_version < _DELETION_DISABLED_FROM:
+            for result in results:
+                if result.error_code == Error.TOPIC_DELETION_DISABLED:
+                    result.error_code = Error.INVALID_REQUEST
         return DeleteTopicsResponse(responses=results)
 
     def _refusal(self, request: ApiRequest, state: _State) -> _Result | None:
         by_id = state.name is None
+        if by_id and state.topic_id == ZERO_UUID:
+            return _Result(
+                name=None, error_code=Error.INVALID_REQUEST, error_message="Neither topic name nor id was given."
+            )
         name = self._cache.image.topic_name(state.topic_id) if by_id else state.name
         if name is None:
             return _Result(name=None, topic_id=state.topic_id, error_code=Error.UNKNOWN_TOPIC_ID)
-        if may(self._authorizer, request.context, AclOperation.DELETE, name):
-            return None
         tells_name = not by_id or may(self._authorizer, request.context, AclOperation.DESCRIBE, name)
+        if tells_name and may(self._authorizer, request.context, AclOperation.DELETE, name):
+            return None
         return _Result(
             name=name if tells_name else None,
             topic_id=state.topic_id,

@@ -48,9 +48,9 @@ class DescribeConfigsHandler:
         if error is not None:
             result.error_code, result.error_message = error
             return result
-        wanted = set(resource.configuration_keys) if resource.configuration_keys is not None else None
+        wanted = set(resource.configuration_keys or ())  # none named: all, as in Kafka, whether null or empty
         for config in self._configs(resource_type, name):
-            if wanted is None or config.name in wanted:
+            if not wanted or config.name in wanted:
                 result.configs.append(_entry(config, body))
         return result
 

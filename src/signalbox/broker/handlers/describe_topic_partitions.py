@@ -20,15 +20,17 @@ from signalbox.security.authorizer import Authorizer
 
 _Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
 _Partition = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition
-_MAX_PARTITIONS = 2_000
 # The newest Metadata rules hold here: a leader without the listener is LISTENER_NOT_FOUND.
 _METADATA_VERSION = 13
 
 
 class DescribeTopicPartitionsHandler:
-    def __init__(self, cache: MetadataCache, authorizer: Authorizer) -> None:
+    """`partition_limit` is max.request.partition.size.limit."""
+
+    def __init__(self, cache: MetadataCache, authorizer: Authorizer, partition_limit: int) -> None:
         self._cache = cache
         self._authorizer = authorizer
+        self._partition_limit = partition_limit
 
     def __call__(self, request: ApiRequest) -> Answer:
         body: DescribeTopicPartitionsRequest = request.body
@@ -41,7 +43,7 @@ class DescribeTopicPartitionsHandler:
         if cursor is not None:
             names = [name for name in names if name >= cursor.topic_name]
             first_partition = cursor.partition_index if names[:1] == [cursor.topic_name] else 0
-        limit = min(max(body.response_partition_limit, 1), _MAX_PARTITIONS)
+        limit = max(min(body.response_partition_limit, self._partition_limit), 1)
         return self._page(request, names, bool(asked), first_partition, limit)
 
     def _page(

@@ -8,6 +8,8 @@ Versions 0-3 ask for one key at the top, 4 and later for many.
 
 from __future__ import annotations
 
+import asyncio
+
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import require_group
 from signalbox.broker.ports import TopicCreation
@@ -36,9 +38,9 @@ class FindCoordinatorHandler:
     async def _find_all(self, request: ApiRequest) -> FinalAnswer:
         body: FindCoordinatorRequest = request.body
         if request.header.api_version >= _BATCHED_FROM:
-            return FindCoordinatorResponse(
-                coordinators=[await self._find(request, key) for key in body.coordinator_keys]
-            )
+            # Together: they wait for the same creation of the internal topic, not for one after the other.
+            found_all = await asyncio.gather(*(self._find(request, key) for key in body.coordinator_keys))
+            return FindCoordinatorResponse(coordinators=list(found_all))
         found = await self._find(request, body.key)
         return FindCoordinatorResponse(
             error_code=found.error_code,
@@ -62,9 +64,10 @@ class FindCoordinatorHandler:
         if topic is None:
             _, message = await self._creation.create(OFFSETS_TOPIC, None)
             raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, message)
-        partition = topic.partitions[partition_for(key, len(topic.partitions))]
-        endpoint = self._cache.image.nodes(request.context.listener_name).get(partition.leader)
-        if endpoint is None:
+        partition = topic.partitions.get(partition_for(key, len(topic.partitions)))
+        nodes = self._cache.image.nodes(request.context.listener_name)
+        endpoint = nodes.get(partition.leader) if partition is not None else None
+        if partition is None or endpoint is None:
             raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, "the coordinator is not available on this listener")
         return _Coordinator(
             key=key, node_id=partition.leader, host=endpoint.host, port=endpoint.port, error_code=0, error_message=None

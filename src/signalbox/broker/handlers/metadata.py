@@ -18,6 +18,7 @@ from signalbox.broker.exposed_controller import ExposedController
 from signalbox.broker.ports import TopicCreation
 from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
 from signalbox.common.ids import ZERO_UUID
+from signalbox.controller.topic_name import refuse_topic_name
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -53,8 +54,9 @@ class MetadataHandler:
         if body.topics is None or (version == 0 and not body.topics):
             return self._response(request, self._all_topics(request))
         if any(topic.topic_id != ZERO_UUID for topic in body.topics):
-            return self._response(request, [self._by_id(request, topic.topic_id) for topic in body.topics])
-        names = [topic.name or "" for topic in body.topics]
+            ids = dict.fromkeys(topic.topic_id for topic in body.topics if topic.topic_id != ZERO_UUID)
+            return self._response(request, [self._by_id(request, topic_id) for topic_id in ids])
+        names = dict.fromkeys(topic.name or "" for topic in body.topics)  # once each, as in Kafka
         found = [self._by_name(request, name) for name in names]
         missing = [topic for topic in found if topic.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION]
         if missing and self._creation is not None and (body.allow_auto_topic_creation or version < 4):
@@ -81,7 +83,9 @@ class MetadataHandler:
             return _Topic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name)
         topic = self._cache.image.topics.get(name)
         if topic is None:
-            return _Topic(error_code=Error.UNKNOWN_TOPIC_OR_PARTITION, name=name, is_internal=name in INTERNAL_TOPICS)
+            legal = refuse_topic_name(name) is None
+            error = Error.UNKNOWN_TOPIC_OR_PARTITION if legal else Error.INVALID_TOPIC_EXCEPTION
+            return _Topic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS)
         view = TopicView(self._cache.image, request.context.listener_name, request.header.api_version)
         return self._with_operations(request, view.topic(topic))
 
@@ -102,6 +106,8 @@ class MetadataHandler:
             code, _ = await creation.create(name, request)
             if code == Error.POLICY_VIOLATION and request.header.api_version < 10:
                 code = Error.TOPIC_AUTHORIZATION_FAILED
+            if code == Error.REQUEST_TIMED_OUT:
+                code = Error.LEADER_NOT_AVAILABLE  # it may well be there soon: the client asks again
             if code == Error.NONE:
                 fresh = self._by_name(request, name)
                 # Created, yet not in our own image: the client asks again and finds it.

@@ -57,7 +57,8 @@ class OffsetCommitHandler:
                         ],
                     )
                 )
-            topic.partitions = [p for p in topic.partitions if p not in strangers]
+            refused_indexes = {p.partition_index for p in strangers}
+            topic.partitions = [p for p in topic.partitions if p.partition_index not in refused_indexes]
             if topic.partitions:
                 kept.append(topic)
         body.topics = kept
@@ -66,8 +67,9 @@ class OffsetCommitHandler:
     async def _commit(self, request: ApiRequest, body: OffsetCommitRequest, refused: list[_CommitTopic]) -> FinalAnswer:
         committed = self._coordinator.offset_commit(body, client_context(request))
         answer: OffsetCommitResponse = await committed if inspect.isawaitable(committed) else committed
+        answered = {(topic.name, topic.topic_id): topic for topic in answer.topics}
         for topic in refused:
-            same = next((t for t in answer.topics if (t.name, t.topic_id) == (topic.name, topic.topic_id)), None)
+            same = answered.get((topic.name, topic.topic_id))
             if same is None:
                 answer.topics.append(topic)
             else:

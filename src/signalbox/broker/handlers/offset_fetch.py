@@ -52,7 +52,8 @@ class OffsetFetchHandler:
         answer = await self._ask(request, body)
         for found in answer.groups:
             self._show(request, found)
-            found.topics += kept_back.get(found.group_id, [])
+            if found.error_code == Error.NONE:
+                found.topics += kept_back.get(found.group_id, [])
         answer.groups += refused
         return answer
 
@@ -61,7 +62,8 @@ class OffsetFetchHandler:
         kept_back = self._keep_back(request, body, OffsetFetchResponse)
         answer = await self._ask(request, body)
         self._show(request, answer)
-        answer.topics += kept_back
+        if answer.error_code == Error.NONE:
+            answer.topics += kept_back
         return answer
 
     async def _ask(self, request: ApiRequest, body: OffsetFetchRequest) -> OffsetFetchResponse:

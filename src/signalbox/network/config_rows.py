@@ -72,6 +72,8 @@ _SERVER_ROWS: tuple[_Row, ...] = (
      "TLS handshake and authentication must be through by then."),
     ("data.plane.slice.us", _I, 100, at_least(1), _RO,
      "How long the data plane may work before the control plane is looked at."),
+    ("data.plane.measure.polls", _B, False, None, _RO,
+     "Whether the metrics tell how much processor time passes between two looks at the control plane."),
 )  # fmt: skip
 
 _PREFIXED_ROWS: tuple[_Row, ...] = (

@@ -20,6 +20,7 @@ from typing import Protocol
 
 from signalbox.common.limits import SENDFILE_FROM_BYTES, SHARED_RECEIVE_BUFFER_BYTES
 from signalbox.transport.buffer_pool import BufferPool
+from signalbox.transport.poll_gaps import PollGaps
 
 log = logging.getLogger("signalbox.transport")
 
@@ -63,6 +64,7 @@ class DataLoop:
         self.staging = memoryview(bytearray(_STAGING_BYTES))
         self.now = time.monotonic()
         self.polled_at = self.now
+        self.poll_gaps: PollGaps | None = None
         self.turns = 0
         self.busy_seconds = 0.0
         self.longest_turn_seconds = 0.0
@@ -143,6 +145,8 @@ class DataLoop:
         if self._armed is not None:
             self._armed.cancel()
             self._armed = None
+        if self.poll_gaps is not None:
+            self.poll_gaps.note()
         clock = time.monotonic
         started = self.now = clock()
         deadline = started + self._budget

@@ -31,6 +31,7 @@ from signalbox.client.node import Address
 from signalbox.client.peer_channels import PeerChannels
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
+from signalbox.common.metrics import Metrics
 from signalbox.controller.runtime import Controller
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
@@ -41,9 +42,10 @@ from signalbox.network.socket_server import SocketServer
 from signalbox.security.principal import DefaultPrincipalBuilder, KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.poll_gaps import PollGaps
 from signalbox.wiring.audit_delivery import TopicDelivery
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
-from signalbox.wiring.connection_audit import AuditingWatcher
+from signalbox.wiring.connection_audit import RollupWatcher
 from signalbox.wiring.control_requests import ControlRequests
 from signalbox.wiring.controller_parts import build_controller
 from signalbox.wiring.controller_requests import ChannelVersions
@@ -117,6 +119,7 @@ class NodeParts:
     async def stop(self) -> None:
         """End everything but the store, from the outside in."""
         await self.server.stop_accepting()
+        self.router.close()
         await self.controller.stop()
         await self.data.coordinator.stop()
         await self.keeper.stop()
@@ -149,7 +152,7 @@ async def build_parts(
         repository=repository,
         guards=guards,
         channel=ways.channel,
-        data_loop=DataLoop(asyncio.get_running_loop(), config["data.plane.slice.us"]),
+        data_loop=_data_loop(config, trail.metrics),
         metrics=trail.metrics,
         clock=clock,
     )
@@ -184,6 +187,14 @@ async def build_parts(
     )
 
 
+def _data_loop(config: NodeConfig, metrics: Metrics) -> DataLoop:
+    data_loop = DataLoop(asyncio.get_running_loop(), config["data.plane.slice.us"])
+    if config["data.plane.measure.polls"]:
+        data_loop.poll_gaps = PollGaps()
+        data_loop.poll_gaps.register(metrics)
+    return data_loop
+
+
 def _router(
     around: Surroundings, trail: Trail, controller: Controller, data: ReplicaSide, creation: TopicCreator
 ) -> tuple[Router, HotPath]:
@@ -212,6 +223,7 @@ def _router(
             misroutes=trail.misroutes,
             creation=creation,
             auto_create_topics=config["auto.create.topics.enable"],
+            described_partitions=config["max.request.partition.size.limit"],
             producer_ids=ProducerIdBlocks(channel, around.epochs, timeout_ms),
             description=ConfigDescription(
                 config.node_id, NODE_CONFIG, config.given, ConfigValuesView(around.repository)
@@ -230,7 +242,7 @@ def _server(around: Surroundings, trail: Trail, router: Router, hot_path: HotPat
         request_sink=router,
         api_gate=RouteGate(),
         hot_path=hot_path,
-        watcher=AuditingWatcher(trail.audit, trail.rollups),
+        watcher=RollupWatcher(trail.rollups),
         audit=trail.audit,
         metrics=trail.metrics,
         clock=around.clock,

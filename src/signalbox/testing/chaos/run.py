@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from signalbox.testing.chaos.broker_logs import noisiest, troubles
 from signalbox.testing.chaos.faults import Inflicted, Inflictor, NotWhole
+from signalbox.testing.chaos.free_ports import free_ports
 from signalbox.testing.chaos.group import GroupMember, Seen, read_everything
 from signalbox.testing.chaos.ledger import Ledger, longest_silences
 from signalbox.testing.chaos.load import SteadyProducer
@@ -27,6 +29,7 @@ BROKERS = 3
 SESSION_S = 6.0
 PRODUCERS = 2
 MEMBERS = 2
+_PORTS_PER_BROKER = 3
 _ANSWER_TIMEOUT_S = 60.0
 _READ_TIMEOUT_S = 60.0
 
@@ -55,7 +58,8 @@ class Run:
     def run(self) -> Report:
         """The report; violations are in it, not raised."""
         shutil.rmtree(self._folder, ignore_errors=True)
-        cluster = ProcessCluster(self._folder, BROKERS, overrides=OVERRIDES)
+        first_port = free_ports(BROKERS * _PORTS_PER_BROKER, Random())
+        cluster = ProcessCluster(self._folder, BROKERS, first_port=first_port, overrides=OVERRIDES)
         try:
             with cluster:
                 self._create_topic(cluster)

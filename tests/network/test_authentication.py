@@ -180,7 +180,7 @@ def test_requests_before_authentication_close_the_connection() -> None:
                 await client.send(client.request(api, 0 if api is not ApiKey.PRODUCE else 3))
                 assert await client.ended()
             assert served.sink.seen == []
-            assert served.trail.counts["RefusalsTotal", "SECURE", "illegal_sasl_state"] == 3
+            assert served.trail.counts["Refusals", "SECURE", "illegal_sasl_state"] == 3
             early = await served.dial("SECURE")
             response = await authenticate(early, ALICE)
             assert response.error_code == Error.ILLEGAL_SASL_STATE
@@ -208,7 +208,7 @@ def test_garbage_inside_a_handshake(body: bytes) -> None:
             client = await served.dial("SECURE")
             await client.send(client.request(ApiKey.SASL_HANDSHAKE, 1, body))
             assert await client.ended()
-            assert served.trail.counts["RefusalsTotal", "SECURE", "garbled"] == 1
+            assert served.trail.counts["Refusals", "SECURE", "garbled"] == 1
 
     asyncio.run(main())
 

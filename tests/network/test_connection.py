@@ -148,7 +148,7 @@ def test_what_is_no_request_costs_its_own_connection_only(frame: bytes, kind: st
             assert await bystander.ask(ApiKey.METADATA, 1, b"after") == b"\0\0\0\2after"
             (event,) = await served.trail.until(AuditKind.REFUSED)
             assert event.reason
-            assert served.trail.counts["RefusalsTotal", listener, kind] == 1
+            assert served.trail.counts["Refusals", listener, kind] == 1
             plane = served.server.planes["data" if listener == "CLIENT" else "control"]
             assert plane.rejected_requests == 1
 
@@ -187,7 +187,7 @@ def test_c4_a_forced_control_plane_takes_the_four_and_nothing_else() -> None:
                 assert event.plane == "control"
                 assert event.api == api.name.title().replace("_", "")
                 assert "control.plane.force.controller.requests.enable" in event.reason
-            assert served.trail.counts["RefusalsTotal", "CONTROL", "control_plane_forced"] == 3
+            assert served.trail.counts["Refusals", "CONTROL", "control_plane_forced"] == 3
             assert served.trail.gauges["ControlPlaneRejectedRequestsCount"]() == 3
             assert len(served.sink.seen) == 5
 

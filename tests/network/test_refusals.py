@@ -29,7 +29,7 @@ def test_everything_is_counted_and_audited_one_line_is_logged(caplog: pytest.Log
         "refused on listener CLIENT: later (999 more like it since the last line)",
     ]
     assert len(trail.events) == 1003
-    assert trail.counts["RefusalsTotal", "CLIENT", "garbled"] == 1001
+    assert trail.counts["Refusals", "CLIENT", "garbled"] == 1001
     assert trail.events[0].timestamp_ms == 1_700_000_000_000
 
 

@@ -36,7 +36,7 @@ class Refusals:
         """`kind` is a short, closed set of words (it becomes a metric's tag); `event` says the rest."""
         event.timestamp_ms = self._clock.now_ms()
         self._metrics.counter(
-            MetricName("kafka.network", "SocketServer", "RefusalsTotal"), {"listener": event.listener, "kind": kind}
+            MetricName("kafka.network", "SocketServer", "Refusals"), {"listener": event.listener, "kind": kind}
         ).add()
         self._audit.record(event)
         self._log_once(kind, event)

@@ -14,7 +14,15 @@ from signalbox.testing.switchboard_thread import SwitchboardThread
 
 Found = TypeVar("Found")
 BROKERS = (1, 2, 3)
-LISTENERS = ("CLIENT", "REPLICATION", "CONTROL", "ROUTED")
+# Every listener has an address of its own, so that one found where it does not belong can be told.
+HOSTS: Mapping[str, str] = {
+    "CLIENT": "127.0.0.1",
+    "REPLICATION": "127.0.0.2",
+    "CONTROL": "127.0.0.3",
+    "ROUTED": "127.0.0.4",
+    "PARTIAL": "127.0.0.5",
+}
+_PARTIAL_ON = (1, 2)
 
 # What only costs time in tests: a new group waits for nobody, few offsets partitions.
 QUICK: Mapping[str, str] = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "6"}
@@ -22,16 +30,17 @@ QUICK: Mapping[str, str] = {"group.initial.rebalance.delay.ms": "0", "offsets.to
 
 @contextmanager
 def routed_cluster(folder: Path, overrides: Mapping[str, str] | None = None) -> Iterator[RoutedCluster]:
-    """Three brokers, each with a fourth listener, ROUTED, that clients reach through a switchboard only."""
+    """Three brokers with two more listeners: ROUTED, that clients reach through a switchboard only, and PARTIAL,
+    that the third broker does not have."""
     with SwitchboardThread() as switchboard:
         per_broker = {}
         for node_id in BROKERS:
             host, port = switchboard.add_line(line_of(node_id))
-            listeners = ",".join(f"{name}://127.0.0.1:0" for name in LISTENERS)
+            bound = {name: f"{name}://{HOSTS[name]}:0" for name in HOSTS if name != "PARTIAL" or node_id in _PARTIAL_ON}
             per_broker[node_id] = {
-                "listeners": listeners,
-                "advertised.listeners": listeners.replace("ROUTED://127.0.0.1:0", f"ROUTED://{host}:{port}"),
-                "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in LISTENERS),
+                "listeners": ",".join(bound.values()),
+                "advertised.listeners": ",".join({**bound, "ROUTED": f"ROUTED://{host}:{port}"}.values()),
+                "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in HOSTS),
             }
         cluster = RoutedCluster(folder, switchboard, {**QUICK, **(overrides or {})}, per_broker)
         with cluster:

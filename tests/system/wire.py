@@ -8,6 +8,8 @@ from typing import Any
 
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_response_header, encode_request_header
+from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from signalbox.testing.process_cluster import ProcessCluster
 
 TIMEOUT_S = 15.0
@@ -96,3 +98,10 @@ def framed(payload: bytes) -> bytes:
 def dial(cluster: ProcessCluster, node_id: int = 1, listener: str = "CLIENT") -> Wire:
     """A connection to a broker's listener, by the address that it is bound to."""
     return Wire(str(cluster.brokers[node_id].ready["bound"][listener]))
+
+
+def log_in(wire: Wire, user: str, password: str) -> int:
+    """SASL PLAIN on a fresh connection; the error code of SaslAuthenticate."""
+    wire.ask(ApiKey.SASL_HANDSHAKE, 1, SaslHandshakeRequest(mechanism="PLAIN"))
+    proof = SaslAuthenticateRequest(auth_bytes=f"\0{user}\0{password}".encode())
+    return int(wire.ask(ApiKey.SASL_AUTHENTICATE, 2, proof).error_code)

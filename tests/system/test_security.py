@@ -1,0 +1,197 @@
+"""Brokers that prove themselves by SASL PLAIN: what is forged is refused on every listener and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.headers import decode_response_header, encode_request_header
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.protocol.messages.envelope import EnvelopeRequest
+from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
+from signalbox.protocol.messages.stop_replica import StopReplicaRequest
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
+from signalbox.security.principal import DefaultPrincipalBuilder, KafkaPrincipal
+from signalbox.testing.process_cluster import ProcessCluster
+from tests.system.clusters import BROKERS, QUICK, controller_id, metric, until
+from tests.system.wire import dial, log_in
+
+_LISTENERS = ("CLIENT", "REPLICATION", "CONTROL")
+_USERS = {"broker": "broker-secret", "admin": "admin-secret", "mallory": "mallory-secret"}
+_REFUSED = "kafka_network_socketserver_refusals_total"
+
+
+def _properties() -> dict[str, str]:
+    users = " ".join(f'user_{name}="{password}"' for name, password in _USERS.items())
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    jaas = f'{module} username="broker" password="{_USERS["broker"]}" {users};'
+    return {
+        **QUICK,
+        "listener.security.protocol.map": ",".join(f"{name}:SASL_PLAINTEXT" for name in _LISTENERS),
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        **{f"listener.name.{name.lower()}.plain.sasl.jaas.config": jaas for name in _LISTENERS},
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:broker;User:admin",
+    }
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
+    with ProcessCluster(tmp_path_factory.mktemp("secured"), overrides=_properties()) as cluster:
+        yield cluster
+
+
+def admin_of(cluster: ProcessCluster, user: str, node_id: int | None = None) -> AdminClient:
+    servers = cluster.bootstrap() if node_id is None else cluster.brokers[node_id].address("CLIENT")
+    return AdminClient(
+        {
+            "bootstrap.servers": servers,
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "PLAIN",
+            "sasl.username": user,
+            "sasl.password": _USERS[user],
+        }
+    )
+
+
+def envelope(topic: str, principal: str = "admin") -> EnvelopeRequest:
+    """A CreateTopics that claims to come from somebody who may."""
+    new = CreateTopicsRequest.CreatableTopic(name=topic, num_partitions=1, replication_factor=1)
+    inner = encode_request_header(ApiKey.CREATE_TOPICS, 7, 1, "forger")
+    inner += CreateTopicsRequest(topics=[new], timeout_ms=5_000).encode(7)
+    return EnvelopeRequest(
+        request_data=inner,
+        request_principal=DefaultPrincipalBuilder().serialize(KafkaPrincipal("User", principal)),
+        client_host_address=bytes([127, 0, 0, 1]),
+    )
+
+
+def create(client: AdminClient, topic: str, partitions: int = 1, replicas: int = 1) -> None:
+    """Make a topic and wait for it; KafkaException."""
+    new = NewTopic(topic, partitions, replication_factor=replicas)
+    client.create_topics([new], operation_timeout=20)[topic].result(30)
+
+
+def topics_of(cluster: ProcessCluster) -> set[str]:
+    return set(admin_of(cluster, "admin").list_topics(timeout=10).topics)
+
+
+@pytest.mark.spec("F2", "F3", "F4")
+def test_changes_are_forwarded_between_brokers_that_log_in(secured: ProcessCluster) -> None:
+    controller = until(lambda: max(controller_id(secured), 0), "a controller")
+    other = next(node_id for node_id in BROKERS if node_id != controller)
+    create(admin_of(secured, "admin", other), "forwarded", 3, 3)
+    until(lambda: "forwarded" in topics_of(secured), "the topic")
+
+
+@pytest.mark.spec("F4")
+def test_being_forwarded_gives_nobody_a_right(secured: ProcessCluster) -> None:
+    for node_id in BROKERS:
+        with pytest.raises(KafkaException, match="_AUTHORIZATION_FAILED"):
+            create(admin_of(secured, "mallory", node_id), "not-mallorys")
+    assert "not-mallorys" not in topics_of(secured)
+
+
+@pytest.mark.spec("F4", "F5", "C4")
+@pytest.mark.parametrize("listener", _LISTENERS)
+@pytest.mark.parametrize("user", [None, "mallory", "admin"])
+def test_a_forged_envelope_changes_nothing(secured: ProcessCluster, listener: str, user: str | None) -> None:
+    """Without a login: closed. As a client where brokers speak: refused by name. Anywhere else: closed."""
+    topic = f"forged-{listener}-{user}"
+    for node_id in BROKERS:
+        with dial(secured, node_id, listener) as wire:
+            if user is not None:
+                assert log_in(wire, user, _USERS[user]) == 0
+            if listener == "REPLICATION" and user == "mallory":
+                answer = wire.ask(ApiKey.ENVELOPE, 0, envelope(topic))
+                assert answer.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
+                assert answer.response_data is None
+            elif listener == "REPLICATION" and user == "admin":
+                # A super user is trusted as a broker is; that it may is told by its own rights, not by the Envelope.
+                answer = wire.ask(ApiKey.ENVELOPE, 0, envelope(topic, "mallory"))
+                assert_inner_refused(answer)
+            else:
+                wire.send(wire.request(ApiKey.ENVELOPE, 0, envelope(topic).encode(0)))
+                assert wire.closed()
+    assert topic not in topics_of(secured)
+
+
+def assert_inner_refused(answer: Any) -> None:
+    """Not the controller, or the inner request refused for the principal that the Envelope names."""
+    if answer.error_code == Error.NOT_CONTROLLER:
+        return
+    assert answer.error_code == Error.NONE
+    _, offset = decode_response_header(answer.response_data, ApiKey.CREATE_TOPICS, 7)
+    inner = CreateTopicsResponse.decode(answer.response_data, 7, offset)
+    assert inner.topics[0].error_code in (Error.TOPIC_AUTHORIZATION_FAILED, Error.CLUSTER_AUTHORIZATION_FAILED)
+
+
+@pytest.mark.spec("F4")
+def test_garbled_envelopes_are_answered_in_kafkas_order(secured: ProcessCluster) -> None:
+    controller = until(lambda: max(controller_id(secured), 0), "a controller")
+    right = envelope("garbled", "mallory")
+    cases: list[tuple[dict[str, bytes], Error]] = [
+        ({"request_principal": b"\xff\xff", "client_host_address": b"1"}, Error.PRINCIPAL_DESERIALIZATION_FAILURE),
+        ({"client_host_address": b"127.0.0.1", "request_data": b""}, Error.INVALID_REQUEST),
+        ({"request_data": b"\x7f\x00\x00\x00"}, Error.UNSUPPORTED_VERSION),
+        ({"request_data": encode_request_header(ApiKey.METADATA, 12, 1, "x")}, Error.INVALID_REQUEST),
+        ({"request_data": encode_request_header(ApiKey.CREATE_TOPICS, 7, 1, "x") + b"\xff"}, Error.UNSUPPORTED_VERSION),
+    ]
+    with dial(secured, controller, "REPLICATION") as wire:
+        assert log_in(wire, "broker", _USERS["broker"]) == 0
+        for wrong, error in cases:
+            fields = {
+                name: getattr(right, name) for name in ("request_data", "request_principal", "client_host_address")
+            }
+            answer = wire.ask(ApiKey.ENVELOPE, 0, EnvelopeRequest(**{**fields, **wrong}))
+            assert (answer.error_code, answer.response_data) == (error, None), wrong
+    assert "garbled" not in topics_of(secured)
+
+
+@pytest.mark.spec("C2", "F4")
+def test_a_client_cannot_speak_as_the_controller(secured: ProcessCluster) -> None:
+    with dial(secured, 1, "CONTROL") as wire:
+        assert log_in(wire, "mallory", _USERS["mallory"]) == 0
+        forged = {"controller_id": 1, "controller_epoch": 1_000_000, "broker_epoch": -1}
+        for key, version, request in (
+            (ApiKey.LEADER_AND_ISR, 7, LeaderAndIsrRequest(**forged)),
+            (ApiKey.UPDATE_METADATA, 8, UpdateMetadataRequest(**forged)),
+            (ApiKey.STOP_REPLICA, 4, StopReplicaRequest(**forged)),
+        ):
+            answer = wire.ask(key, version, request)
+            assert answer.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
+    create(admin_of(secured, "admin"), "still-governed", 1, 3)
+
+
+@pytest.mark.spec("L7")
+def test_a_wrong_password_ends_the_connection(secured: ProcessCluster) -> None:
+    with dial(secured, 1, "CLIENT") as wire:
+        assert log_in(wire, "admin", "guess") == Error.SASL_AUTHENTICATION_FAILED
+        assert wire.closed()
+
+
+@pytest.mark.spec("R3")
+def test_what_was_refused_is_counted(secured: ProcessCluster) -> None:
+    before = metric(secured, 2, _REFUSED)
+    with dial(secured, 2, "CLIENT") as wire:
+        wire.send(wire.request(ApiKey.ENVELOPE, 0, envelope("counted").encode(0)))
+        assert wire.closed()
+    assert metric(secured, 2, _REFUSED) == before + 1
+
+
+@pytest.mark.spec("F4")
+def test_with_sasl_nothing_is_warned_about_without_it_the_start_warns(
+    secured: ProcessCluster, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert "cannot be told apart" not in secured.brokers[1].log_file.read_text()
+    with ProcessCluster(tmp_path_factory.mktemp("open"), brokers=1) as cluster:
+        log = cluster.brokers[1].log_file.read_text()
+    assert "listener REPLICATION is PLAINTEXT: brokers and clients cannot be told apart" in log

@@ -45,7 +45,7 @@ def compare_replicas(log_dirs: Iterable[Path]) -> Comparison:
     replicas: dict[TopicPartition, list[_Replica]] = defaultdict(list)
     for directory in log_dirs:
         high_watermarks = read_offsets(str(directory / HIGH_WATERMARK_FILE))
-        for folder in sorted(directory.iterdir()):
+        for folder in sorted(directory.iterdir()) if directory.is_dir() else ():
             partition = partition_of(folder.name) if folder.is_dir() else None
             if partition is not None:
                 owner = directory.parent.name

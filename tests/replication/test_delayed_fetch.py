@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from signalbox.common.limits import MAX_FETCH_WAIT_MS
 from signalbox.protocol.messages.fetch import FetchRequest
-from tests.replication.memory_cluster import FETCH_VERSION, TOPIC_ID, MemoryCluster
+from tests.replication.memory_cluster import FETCH_VERSION, TOPIC_ID, MemoryCluster, fetch_request
 
 OTHER_ID = bytes(reversed(TOPIC_ID))
 
@@ -37,3 +38,11 @@ def test_a_wait_ends_with_what_is_there(tmp_path: Path) -> None:
     cluster.advance(300)
     sizes = [len(data.records or b"") > 0 for topic in answer.value.responses for data in topic.partitions]
     assert sizes == [False, True]
+
+
+def test_no_fetch_is_parked_for_ever(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1])
+    cluster.create([1])
+    answer = cluster.brokers[1].manager.fetch(fetch_request(0, max_wait_ms=2**31 - 1), FETCH_VERSION)
+    cluster.advance(MAX_FETCH_WAIT_MS, step_ms=1_000)
+    assert answer.done

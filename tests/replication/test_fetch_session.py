@@ -11,12 +11,11 @@ from signalbox.common.clock import ManualClock
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch_session import (
-    EVICT_AFTER_MS,
     SWEEP_EVERY_MS,
     FetchKey,
-    SessionCache,
     SessionPartition,
 )
+from signalbox.replication.session_cache import SessionCache
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster
 
 PartitionData = FetchResponse.PartitionData
@@ -145,57 +144,6 @@ def test_a_partition_that_gave_records_goes_last() -> None:
     assert [asked.key.partition for asked in session.noisy] == [1, 2, 0]
     session.answered(partition(9))
     assert len(session.noisy) == 3
-
-
-# (sessions in the cache as (size, from replica), ms until the newcomer comes, newcomer) -> is there room?
-FULL = {
-    "nobody is old enough": ([(1, False), (1, False)], EVICT_AFTER_MS, (9, True), False),
-    "somebody is idle": ([(1, False), (1, False)], EVICT_AFTER_MS + 1, (1, False), True),
-}
-
-
-@pytest.mark.parametrize("name", FULL)
-def test_a_full_cache(name: str) -> None:
-    there, pause_ms, newcomer, room = FULL[name]
-    bench = Bench()
-    for size, from_replica in there:
-        bench.create(size, from_replica)
-    bench.clock.advance(pause_ms)
-    assert (bench.create(*newcomer) != 0) is room
-    assert len(bench.cache) == 2
-
-
-@pytest.mark.parametrize(
-    ("newcomer", "room"), [((1, True), True), ((3, False), True), ((2, False), False), ((1, False), False)]
-)
-def test_busy_sessions_give_way_to_greater_ones(newcomer: tuple[int, bool], room: bool) -> None:
-    bench = Bench()
-    ids = [bench.create(2, False), bench.create(5, True)]
-    bench.clock.advance(EVICT_AFTER_MS)
-    assert [bench.resume(session_id, 1) for session_id in ids] == [Error.NONE] * 2
-    bench.clock.advance(1)
-    assert (bench.create(*newcomer) != 0) is room
-    assert bench.cache.evictions == int(room)
-    assert (bench.resume(ids[0], 2) is Error.NONE) is not room
-    assert bench.resume(ids[1], 2) is Error.NONE
-
-
-def test_the_search_for_a_lesser_one_is_not_repeated_at_once() -> None:
-    bench = Bench(slots=1)
-    session_id = bench.create(2)
-    assert [bench.create(3), bench.create(3)] == [0, 0]
-    bench.clock.advance(EVICT_AFTER_MS)
-    assert bench.resume(session_id, 1) is Error.NONE
-    bench.clock.advance(1)
-    assert bench.create(1) == 0
-    assert bench.create(3) == 0
-    bench.clock.advance(1_000)
-    assert bench.create(3) != 0
-
-
-def test_no_slots_no_sessions() -> None:
-    assert Bench(slots=0).create() == 0
-    assert Bench().cache.partition_count == 0
 
 
 def test_a_partition_that_rests_is_stirred_by_its_news(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ DATA_PLANE_QUEUE_REQUESTS = 500  # queued.max.requests' default
 
 # Replication
 MAX_FETCH_SESSIONS = 1_000  # max.incremental.fetch.session.cache.slots' default
+MAX_FETCH_WAIT_MS = 60_000  # a fetch is not parked longer, whatever it asks for: its client may be gone
 
 # Forwarding
 MAX_FORWARDS_IN_FLIGHT = 256  # requests on the way to the active controller from one broker

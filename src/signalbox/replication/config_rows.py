@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, Value, at_least
+from signalbox.common.limits import MAX_FETCH_SESSIONS
 
 _I, _L = ConfigType.INT, ConfigType.LONG
 
@@ -25,7 +26,7 @@ REPLICATION_CONFIG = ConfigTable(
         ("replica.fetch.backoff.ms", _I, 1_000, 0, Dynamic.READ_ONLY, "Longest pause of a follower after an error, ms; the first pauses are shorter."),
         ("num.replica.fetchers", _I, 1, 1, Dynamic.CLUSTER_WIDE, "Fetch connections to each leader broker."),
         ("replica.high.watermark.checkpoint.interval.ms", _L, 5_000, 1, Dynamic.READ_ONLY, "Time between two high watermark checkpoints, ms."),
-        ("max.incremental.fetch.session.cache.slots", _I, 1_000, 0, Dynamic.READ_ONLY, "Incremental fetch sessions kept at most."),
+        ("max.incremental.fetch.session.cache.slots", _I, MAX_FETCH_SESSIONS, 0, Dynamic.READ_ONLY, "Incremental fetch sessions kept at most."),
         ("fetch.max.bytes", _I, 57_671_680, 1_024, Dynamic.READ_ONLY, "Most bytes of one fetch response, whatever the client asks for."),
     )
 )  # fmt: skip
@@ -43,7 +44,7 @@ class ReplicationConfig:
     fetch_backoff_ms: int = 1_000
     fetchers_per_leader: int = 1
     high_watermark_checkpoint_interval_ms: int = 5_000
-    fetch_session_slots: int = 1_000
+    fetch_session_slots: int = MAX_FETCH_SESSIONS
     fetch_max_bytes: int = 57_671_680
 
 

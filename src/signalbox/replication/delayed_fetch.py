@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from signalbox.common.ids import ZERO_UUID
+from signalbox.common.limits import MAX_FETCH_WAIT_MS
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch_read import Entry, FetchParams, FetchResult, read_all, refusal
@@ -12,13 +13,13 @@ from signalbox.replication.fetch_session import (
     INITIAL_EPOCH,
     NO_SESSION,
     FetchSession,
-    SessionCache,
     SessionPartition,
 )
 from signalbox.replication.follower_progress import FollowerProgress
 from signalbox.replication.hosted import HostedPartitions
 from signalbox.replication.pending import Pending
 from signalbox.replication.purgatory import Purgatory, WatchList
+from signalbox.replication.session_cache import SessionCache
 
 
 class FetchCall:
@@ -108,10 +109,10 @@ class FetchCall:
     # -- waiting
 
     def park(self, purgatory: Purgatory, progress: FollowerProgress) -> Pending[FetchResponse]:
-        """Wait for more, at most max_wait_ms; a follower's fetch ends early when it is expected elsewhere."""
+        """Wait for more, at most max_wait_ms or the cap; a follower's fetch ends early when it is expected elsewhere."""
         reply: Pending[FetchResponse] = Pending()
         self._reply = reply
-        wait_ms = self._request.max_wait_ms
+        wait_ms = min(self._request.max_wait_ms, MAX_FETCH_WAIT_MS)
         if self.params.from_replica:
             replica_id = self.params.replica_id
             wait_ms = progress.longest_wait_ms(replica_id, wait_ms)

@@ -41,7 +41,7 @@ class RecordDeletion:
         if wanted < 0 or wanted > partition.high_watermark:
             raise KafkaError(Error.OFFSET_OUT_OF_RANGE, f"{offset} lies behind the high watermark")
         log.delete_records_before(wanted)
-        partition.log_start_moved()
+        partition.tell_committed()
         self.partition = partition
         self._offset = wanted
 

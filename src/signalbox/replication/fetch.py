@@ -22,7 +22,6 @@ from signalbox.replication.fetch_session import (
     INITIAL_EPOCH,
     NO_SESSION,
     FetchSession,
-    SessionCache,
     SessionPartition,
     asked_partitions,
 )
@@ -30,6 +29,7 @@ from signalbox.replication.follower_progress import FollowerProgress
 from signalbox.replication.hosted import HostedPartitions
 from signalbox.replication.pending import Pending, completed
 from signalbox.replication.purgatory import Purgatory
+from signalbox.replication.session_cache import SessionCache
 
 Authorize = Callable[[str], bool]
 _FOLLOWERS_READ_FROM_VERSION = 11

@@ -9,21 +9,14 @@ A fetch looks only at the partitions that may have something to say (`noisy`), h
 was looked at and had no news rests: it hangs in the `readers` of its `Partition`, which stirs it when anything
 changes. What changes without a word (retention moves a log's start, an ACL goes) is seen by a sweep over all every few
 seconds.
-
-`SessionCache` bounds the number of sessions: a new one displaces an idle one (two minutes unused), else a smaller one
-of a client that is not a replica; when neither exists the client is served without a session.
 """
 
 from __future__ import annotations
 
-import random
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID
-from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.purgatory import Purgatory, WatchList
 
@@ -33,9 +26,8 @@ if TYPE_CHECKING:
 NO_SESSION = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
-EVICT_AFTER_MS = 120_000
 SWEEP_EVERY_MS = 5_000
-_LAST_EPOCH = 2**31 - 1
+LAST_EPOCH = 2**31 - 1
 
 PartitionData = FetchResponse.PartitionData
 
@@ -196,94 +188,6 @@ def asked_partitions(request: FetchRequest) -> Iterator[tuple[FetchKey, FetchReq
     for topic in request.topics:
         for asked in topic.partitions:
             yield FetchKey(topic.topic, topic.topic_id, asked.partition), asked
-
-
-class SessionCache:
-    """The sessions of one broker."""
-
-    def __init__(self, slots: int, clock: Clock, rng: random.Random) -> None:
-        self._slots = slots
-        self._clock = clock
-        self._rng = rng
-        self._sessions: OrderedDict[int, FetchSession] = OrderedDict()  # the longest unused first
-        self._full_until_ms = 0  # nothing smaller can be displaced before this time
-        self.evictions = 0
-
-    def __len__(self) -> int:
-        return len(self._sessions)
-
-    @property
-    def partition_count(self) -> int:
-        return sum(len(session.partitions) for session in self._sessions.values())
-
-    def close(self, session_id: int) -> None:
-        """The client has begun anew or is done. Unknown ids are nobody's business."""
-        session = self._sessions.pop(session_id, None)
-        if session is not None:
-            session.close()
-
-    def resume(self, request: FetchRequest) -> FetchSession:
-        """The session of an incremental request, updated by it and moved to the next epoch.
-        FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR."""
-        session = self._sessions.get(request.session_id)
-        if session is None:
-            raise KafkaError(Error.FETCH_SESSION_ID_NOT_FOUND)
-        if session.epoch != request.session_epoch:
-            raise KafkaError(Error.INVALID_FETCH_SESSION_EPOCH)
-        by_id = names_by_id(request)
-        if by_id is not None and by_id != session.uses_topic_ids and session.partitions:
-            raise KafkaError(Error.FETCH_SESSION_TOPIC_ID_ERROR)
-        session.update(request)
-        session.epoch = 1 if session.epoch == _LAST_EPOCH else session.epoch + 1
-        session.last_used_ms = self._clock.now_ms()
-        session.sweep(session.last_used_ms)
-        self._sessions.move_to_end(session.session_id)
-        if not session.partitions:
-            self.close(session.session_id)
-        return session
-
-    def create(self, partitions: Iterable[SessionPartition], replica_id: int) -> int:
-        """A new session for `partitions`; its id, or 0 when there is no room for it."""
-        members = {partition.key: partition for partition in partitions}
-        by_id = any(key.topic_id != ZERO_UUID for key in members)
-        if not members or not self._make_room(replica_id >= 0, len(members)):
-            return NO_SESSION
-        session_id = self._rng.randrange(1, 2**31)
-        while session_id in self._sessions:
-            session_id = self._rng.randrange(1, 2**31)
-        session = FetchSession(session_id, replica_id, by_id, self._clock.now_ms())
-        for partition in members.values():
-            session.take(partition)
-        self._sessions[session_id] = session
-        return session_id
-
-    def _make_room(self, from_replica: bool, size: int) -> bool:
-        if len(self._sessions) < self._slots:
-            return True
-        if not self._slots:
-            return False
-        now_ms = self._clock.now_ms()
-        oldest = next(iter(self._sessions.values()))
-        victim = oldest if now_ms - oldest.last_used_ms > EVICT_AFTER_MS else self._lesser(from_replica, size, now_ms)
-        if victim is None:
-            return False
-        self.close(victim.session_id)
-        self.evictions += 1
-        return True
-
-    def _lesser(self, from_replica: bool, size: int, now_ms: int) -> FetchSession | None:
-        """The least of the sessions that have had their two minutes, if the new one ranks above it."""
-        if now_ms < self._full_until_ms:
-            return None
-        least = min(
-            (session for session in self._sessions.values() if now_ms - session.created_ms > EVICT_AFTER_MS),
-            key=lambda session: (session.from_replica, len(session.partitions)),
-            default=None,
-        )
-        if least is not None and (least.from_replica, len(least.partitions)) < (from_replica, size):
-            return least
-        self._full_until_ms = now_ms + 1_000  # a look at all sessions once a second is enough
-        return None
 
 
 def names_by_id(request: FetchRequest) -> bool | None:

@@ -12,19 +12,17 @@ ISR has min.insync.replicas members (KIP-966). The last stable offset equals it:
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
-from signalbox.replication.append_ticket import AppendTicket
-from signalbox.replication.fetch_session import SessionPartition, stir_readers
+from signalbox.replication.audience import Audience
 from signalbox.replication.follower_state import FollowerState
 from signalbox.replication.isr_state import IsrState
 from signalbox.replication.ports import TopicSettings
-from signalbox.replication.purgatory import Purgatory, WatchList
+from signalbox.replication.purgatory import Purgatory
 from signalbox.storage.log import Log
 
 PartitionState = LeaderAndIsrRequest.LeaderAndIsrPartitionState
@@ -32,10 +30,11 @@ NO_LEADER = -1
 NO_EPOCH = -1
 
 
-class Partition:
+class Partition(Audience):
     """State of one hosted partition. Single-threaded; nothing here does I/O but through the log."""
 
     def __init__(self, topic_partition: TopicPartition, local_id: int, clock: Clock, purgatory: Purgatory) -> None:
+        super().__init__(purgatory)
         self.topic_partition = topic_partition
         self.local_id = local_id
         self.topic_id = ZERO_UUID
@@ -52,16 +51,9 @@ class Partition:
         self.replicas: tuple[int, ...] = ()
         self.adding_replicas: tuple[int, ...] = ()
         self.removing_replicas: tuple[int, ...] = ()
-        self.followers: dict[int, FollowerState] = {}
         self.maximal_isr: frozenset[int] = frozenset()
         self.effective_min_isr = 1
-        self.waiting_appends: deque[AppendTicket] = deque()
-        self.commit_watchers: WatchList = {}
-        self.readers: dict[
-            SessionPartition, None
-        ] = {}  # of fetch sessions, that have nothing to say until this changes
         self._clock = clock
-        self._purgatory = purgatory
         self._isr = IsrState()
         self._awaited: tuple[FollowerState, ...] = ()
         self._may_commit = False
@@ -128,7 +120,7 @@ class Partition:
         self.log = log
         self._take_assignment(state)
         self.followers = {
-            replica: self.followers.get(replica) or FollowerState(replica, self._purgatory.of_replica(replica))
+            replica: self.followers.get(replica) or FollowerState(replica, self.purgatory.of_replica(replica))
             for replica in self.replicas
             if replica != self.local_id
         }
@@ -152,7 +144,7 @@ class Partition:
         if state.partition_epoch < self.partition_epoch:
             return False
         new_leader_epoch = state.leader_epoch > self.leader_epoch
-        self._wake_followers()
+        self.wake_followers()
         self.log = log
         self._take_assignment(state)
         self.is_leader = False
@@ -167,7 +159,7 @@ class Partition:
 
     def retire(self, error: Error, *, offline: bool = False) -> None:
         """The replica is stopped, deleted or its log directory is gone: everything that waits ends with `error`."""
-        self._wake_followers()
+        self.wake_followers()
         self.is_leader = False
         self.is_offline = offline
         self.leader_id = NO_LEADER
@@ -222,7 +214,7 @@ class Partition:
         follower.record_fetch(fetch_offset, log_start_offset, log.log_end_offset, self._clock.now_ms())
         advanced = self.advance_high_watermark()
         if moved_low and not advanced:
-            self._tell_committed()
+            self.tell_committed()
         return advanced
 
     def touch_follower(self, replica_id: int, fetch_offset: int, log_start_offset: int) -> bool:
@@ -256,7 +248,7 @@ class Partition:
         waiting = self.waiting_appends
         while waiting and waiting[0].required_offset <= reached:
             waiting.popleft().reach_high_watermark()
-        self._tell_committed()
+        self.tell_committed()
         return True
 
     def low_watermark_of(self, is_alive: Callable[[int], bool]) -> int:
@@ -265,13 +257,10 @@ class Partition:
         starts = [f.log_start_offset for f in self.followers.values() if is_alive(f.broker_id)]
         return min([self.log.log_start_offset, *starts])
 
-    # -- who waits
-
-    def fail_waiting(self, error: Error) -> None:
-        """Appends that wait for replicas end with `error`."""
-        waiting, self.waiting_appends = self.waiting_appends, deque()
-        for ticket in waiting:
-            ticket.fail(error)
+    def log_advanced(self) -> None:
+        """Batches have reached the file: they count for the high watermark, and followers may fetch them."""
+        self.advance_high_watermark()
+        self.wake_followers()
 
     def follow_leader(self, leader_high_watermark: int, leader_log_start_offset: int) -> None:
         """A follower learns what its leader has committed and deleted. What was committed once stays committed."""
@@ -280,39 +269,7 @@ class Partition:
         reached = min(leader_high_watermark, log.log_end_offset)
         if reached > log.high_watermark:
             log.high_watermark = reached
-            self._tell_committed()
+            self.tell_committed()
         if leader_log_start_offset > log.log_start_offset:
             log.delete_records_before(min(leader_log_start_offset, log.high_watermark))
-            self._tell_committed()
-
-    def log_advanced(self) -> None:
-        """Batches have reached the file: they count for the high watermark, and followers may fetch them."""
-        self.advance_high_watermark()
-        self._wake_followers()
-
-    def wake_all(self) -> None:
-        """Leadership, epoch or existence changed: every parked request looks again."""
-        self._wake_followers()
-        self._tell_committed()
-
-    def log_start_moved(self) -> None:
-        """Records were deleted: readers are told where the log begins now."""
-        self._tell_committed()
-
-    def _tell_committed(self) -> None:
-        self._stir_readers()
-        self._purgatory.wake(self.commit_watchers)
-
-    def _wake_followers(self) -> None:
-        self._stir_readers()
-        for follower in self.followers.values():
-            self._purgatory.wake(follower.parked)
-
-    def _stir_readers(self) -> None:
-        if not self.readers:
-            return
-        for reader in self.readers:
-            session = reader.session
-            if session is not None and (follower := self.followers.get(session.replica_id)) is not None:
-                follower.rested_until(session.last_used_ms)
-        stir_readers(self.readers, self._purgatory)
+            self.tell_committed()

@@ -30,7 +30,6 @@ from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.delete_records import delete_records
 from signalbox.replication.fetch import Authorize, Fetches
 from signalbox.replication.fetch_read import Isolation, read_hot
-from signalbox.replication.fetch_session import SessionCache
 from signalbox.replication.fetcher import FollowerIdentity
 from signalbox.replication.fetchers import Fetchers
 from signalbox.replication.follower_progress import FollowerProgress
@@ -44,6 +43,7 @@ from signalbox.replication.partition import Partition
 from signalbox.replication.pending import Pending
 from signalbox.replication.replica_parts import Engine, Neighbours
 from signalbox.replication.role_changes import RoleChanges
+from signalbox.replication.session_cache import SessionCache
 from signalbox.storage.append_info import LogSlice
 from signalbox.storage.log_manager import LogManager
 

@@ -7,11 +7,10 @@ records. Any error of the session starts it anew with a full request.
 from __future__ import annotations
 
 from signalbox.protocol.messages.fetch import FetchRequest
-from signalbox.replication.fetch_session import INITIAL_EPOCH, NO_SESSION
+from signalbox.replication.fetch_session import INITIAL_EPOCH, LAST_EPOCH, NO_SESSION
 from signalbox.replication.followed import FollowedPartition
 
 Key = tuple[bytes, int]
-_LAST_EPOCH = 2**31 - 1
 
 
 class ReplicaSession:
@@ -82,7 +81,7 @@ class ReplicaSession:
             self._begin_anew(NO_SESSION)
             return
         self._session_id = session_id
-        self._epoch = 1 if self._epoch == _LAST_EPOCH else self._epoch + 1
+        self._epoch = 1 if self._epoch == LAST_EPOCH else self._epoch + 1
 
     def failed(self) -> None:
         """The session is gone, or nobody knows what the leader took of the last request. A full request with the old

@@ -1,0 +1,108 @@
+"""All fetch sessions of a broker, and what happens when there is no room for another one (KIP-227).
+
+A new session displaces one that was not used for two minutes, else the least of those that have lived that long:
+clients' before followers', small before large, if the new one ranks above it. When there is none, the client is
+served without a session.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from signalbox.common.clock import Clock
+from signalbox.common.ids import ZERO_UUID
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.fetch import FetchRequest
+from signalbox.replication.fetch_session import LAST_EPOCH, NO_SESSION, FetchSession, SessionPartition, names_by_id
+
+EVICT_AFTER_MS = 120_000
+
+
+class SessionCache:
+    """The sessions of one broker."""
+
+    def __init__(self, slots: int, clock: Clock, rng: random.Random) -> None:
+        self._slots = slots
+        self._clock = clock
+        self._rng = rng
+        self._sessions: OrderedDict[int, FetchSession] = OrderedDict()  # the longest unused first
+        self._full_until_ms = 0  # nothing smaller can be displaced before this time
+        self.evictions = 0
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    @property
+    def partition_count(self) -> int:
+        return sum(len(session.partitions) for session in self._sessions.values())
+
+    def close(self, session_id: int) -> None:
+        """The client has begun anew or is done. Unknown ids are nobody's business."""
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            session.close()
+
+    def resume(self, request: FetchRequest) -> FetchSession:
+        """The session of an incremental request, updated by it and moved to the next epoch.
+        FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR."""
+        session = self._sessions.get(request.session_id)
+        if session is None:
+            raise KafkaError(Error.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != request.session_epoch:
+            raise KafkaError(Error.INVALID_FETCH_SESSION_EPOCH)
+        by_id = names_by_id(request)
+        if by_id is not None and by_id != session.uses_topic_ids and session.partitions:
+            raise KafkaError(Error.FETCH_SESSION_TOPIC_ID_ERROR)
+        session.update(request)
+        session.epoch = 1 if session.epoch == LAST_EPOCH else session.epoch + 1
+        session.last_used_ms = self._clock.now_ms()
+        session.sweep(session.last_used_ms)
+        self._sessions.move_to_end(session.session_id)
+        if not session.partitions:
+            self.close(session.session_id)
+        return session
+
+    def create(self, partitions: Iterable[SessionPartition], replica_id: int) -> int:
+        """A new session for `partitions`; its id, or 0 when there is no room for it."""
+        members = {partition.key: partition for partition in partitions}
+        by_id = any(key.topic_id != ZERO_UUID for key in members)
+        if not members or not self._make_room(replica_id >= 0, len(members)):
+            return NO_SESSION
+        session_id = self._rng.randrange(1, 2**31)
+        while session_id in self._sessions:
+            session_id = self._rng.randrange(1, 2**31)
+        session = FetchSession(session_id, replica_id, by_id, self._clock.now_ms())
+        for partition in members.values():
+            session.take(partition)
+        self._sessions[session_id] = session
+        return session_id
+
+    def _make_room(self, from_replica: bool, size: int) -> bool:
+        if len(self._sessions) < self._slots:
+            return True
+        if not self._slots:
+            return False
+        now_ms = self._clock.now_ms()
+        oldest = next(iter(self._sessions.values()))
+        victim = oldest if now_ms - oldest.last_used_ms > EVICT_AFTER_MS else self._lesser(from_replica, size, now_ms)
+        if victim is None:
+            return False
+        self.close(victim.session_id)
+        self.evictions += 1
+        return True
+
+    def _lesser(self, from_replica: bool, size: int, now_ms: int) -> FetchSession | None:
+        """The least of the sessions that have had their two minutes, if the new one ranks above it."""
+        if now_ms < self._full_until_ms:
+            return None
+        least = min(
+            (session for session in self._sessions.values() if now_ms - session.created_ms > EVICT_AFTER_MS),
+            key=lambda session: (session.from_replica, len(session.partitions)),
+            default=None,
+        )
+        if least is not None and (least.from_replica, len(least.partitions)) < (from_replica, size):
+            return least
+        self._full_until_ms = now_ms + 1_000  # a look at all sessions once a second is enough
+        return None

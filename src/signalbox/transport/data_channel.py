@@ -42,7 +42,7 @@ class DataChannel:
 
     __slots__ = (
         "_closing", "_corked", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_reader", "_recv_into",
-        "_resuming", "_send", "_size_prefix", "_sock", "active_at", "bytes_in", "bytes_out", "closed", "fault",
+        "_resuming", "_send", "_size_prefix", "_sock", "_view", "active_at", "bytes_in", "bytes_out", "closed", "fault",
         "local_address", "on_closed", "on_ready", "peer_address", "stalled_since",
     )  # fmt: skip
 
@@ -56,6 +56,7 @@ class DataChannel:
         self._reader = FrameReader(loop.pool, _unset, max_frame_bytes)
         self._size_prefix = memoryview(bytearray(SIZE_BYTES))
         self._expects_large = False
+        self._view = loop.receive_view
         self._recv_into = sock.recv_into
         self._send = sock.send
         self._corked = False
@@ -225,14 +226,13 @@ class DataChannel:
             self._dispatch(events)
             return
         # Nearly all events are this one: between two frames, and exactly one whole frame has come.
-        loop = self._loop
-        view = loop.receive_view
+        view = self._view
         try:
             count = self._recv_into(view)
         except OSError as error:
             self._receive_failed(error)
             return
-        self.active_at = loop.now
+        self.active_at = self._loop.now
         self.bytes_in += count
         if count > SIZE_BYTES and _read_size(view)[0] == count - SIZE_BYTES < reader.max_frame_bytes:
             try:
@@ -294,7 +294,7 @@ class DataChannel:
                 self._read_size_first()
                 return
             else:
-                count = self._recv_into(loop.receive_view)
+                count = self._recv_into(self._view)
         except OSError as error:
             self._receive_failed(error)
             return
@@ -303,7 +303,7 @@ class DataChannel:
         if not count:
             self.close(PEER_CLOSED)
         elif target is None:
-            self._feed(loop.receive_view, count)
+            self._feed(self._view, count)
         else:
             try:
                 reader.filled(count)

@@ -63,7 +63,6 @@ class DataLoop:
         self.receive_view = memoryview(bytearray(SHARED_RECEIVE_BUFFER_BYTES))
         self.staging = memoryview(bytearray(_STAGING_BYTES))
         self.now = time.monotonic()
-        self.polled_at = self.now
         self.poll_gaps: PollGaps | None = None
         self.turns = 0
         self.busy_seconds = 0.0
@@ -194,7 +193,6 @@ class DataLoop:
         ready = self._ready
         if not ready:
             ready = self._epoll.poll(0, _MAX_EVENTS)
-            self.polled_at = self.now
             if not ready:
                 return False
         members = self._members

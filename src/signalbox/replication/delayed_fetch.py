@@ -109,7 +109,7 @@ class FetchCall:
     # -- waiting
 
     def park(self, purgatory: Purgatory, progress: FollowerProgress) -> Pending[FetchResponse]:
-        """Wait for more, at most max_wait_ms or the cap; a follower's fetch ends early when it is expected elsewhere."""
+        """Wait for more, at most max_wait_ms; a follower's fetch ends early when it is expected elsewhere."""
         reply: Pending[FetchResponse] = Pending()
         self._reply = reply
         wait_ms = min(self._request.max_wait_ms, MAX_FETCH_WAIT_MS)

@@ -123,9 +123,7 @@ def _offset_commit(asked: ApiRequest, response: type[Any], code: int, message: s
 
 def _offset_fetch(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     group = response.OffsetFetchResponseGroup
-    answer = response(
-        error_code=code, groups=[group(group_id=g.group_id, error_code=code) for g in asked.body.groups]
-    )
+    answer = response(error_code=code, groups=[group(group_id=g.group_id, error_code=code) for g in asked.body.groups])
     if asked.header.api_version < _OFFSET_FETCH_TOP_LEVEL_FROM:
         topic, partition = response.OffsetFetchResponseTopic, response.OffsetFetchResponsePartition
         answer.topics = [
@@ -171,7 +169,9 @@ def _create_topics(asked: ApiRequest, response: type[Any], code: int, message: s
 def _delete_topics(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.DeletableTopicResult
     by_name = [result(name=name, error_code=code, error_message=message) for name in asked.body.topic_names]
-    by_state = [result(name=t.name, topic_id=t.topic_id, error_code=code, error_message=message) for t in asked.body.topics]
+    by_state = [
+        result(name=t.name, topic_id=t.topic_id, error_code=code, error_message=message) for t in asked.body.topics
+    ]
     return response(responses=by_name + by_state)
 
 

@@ -37,7 +37,8 @@ class AuditDelivery(Protocol):
 class AuditTrail:
     """Sink of all rooms of a broker, and the task that writes."""
 
-    def __init__(self, node_id: int, clock: Clock, metrics: Metrics) -> None:
+    def __init__(self, node_id: int, clock: Clock, metrics: Metrics, enabled: bool = True) -> None:
+        self._enabled = enabled  # audit.enable: without a writer nothing may pile up
         self._node_id = node_id
         self._clock = clock
         self._broker_epoch = -1
@@ -52,6 +53,8 @@ class AuditTrail:
 
     def record(self, event: AuditEvent) -> None:
         """Number and queue an event; never blocks, never raises."""
+        if not self._enabled:
+            return
         seq = self._next_seq
         self._next_seq = seq + 1
         if event.timestamp_ms < 0:

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable, Iterator
 
 from signalbox.broker.audit_rollups import ROLLUP_WINDOW_S
-from signalbox.protocol.error_table import KafkaError
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.parts import NodeParts
 
@@ -50,6 +49,7 @@ class Housekeeping:
         if drain_s and self._config["audit.enable"]:
             self._parts.trail.rollups.flush()
             await self._parts.trail.audit.drain(self._parts.audit_delivery, drain_s)
+        await self._parts.trail.audit.close()
         await self._parts.audit_delivery.close()
 
 
@@ -63,5 +63,6 @@ async def _repeat(every_s: float, chore: Callable[[], object]) -> None:
                 # A long chore comes in slices: between two of them the loop serves requests.
                 for _ in done:
                     await asyncio.sleep(0)
-        except (OSError, KafkaError):
+        except Exception:
+            # Whatever it was: a chore that ended here would never be done again, and nobody would know.
             log.exception("a chore failed; it is tried again at its next time")

@@ -8,7 +8,8 @@ from signalbox.client.death_probe import DeathProbe
 from signalbox.client.peer_channels import PeerChannels
 from signalbox.common.clock import Clock
 from signalbox.common.ids import new_uuid
-from signalbox.common.metrics import MetricName, Metrics
+from signalbox.common.metrics import Metrics
+from signalbox.controller.controller_metrics import measure_controller
 from signalbox.controller.decision import Inputs
 from signalbox.controller.runtime import Controller, Neighbours
 from signalbox.controller.settings import ControllerSettings
@@ -16,8 +17,6 @@ from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.guards import Guards
-
-_ACTIVE = MetricName("kafka.controller", "KafkaController", "ActiveControllerCount")
 
 
 def build_controller(
@@ -35,7 +34,7 @@ def build_controller(
         Inputs(_settings(config), _draw, new_uuid),
         clock,
     )
-    metrics.gauge(_ACTIVE, lambda: int(controller.is_active))
+    measure_controller(metrics, controller)
     return controller, peers
 
 

@@ -72,9 +72,9 @@ class Trail:
     requests: RequestMetrics
 
     @classmethod
-    def begin(cls, node_id: int, clock: Clock) -> Trail:
+    def begin(cls, config: NodeConfig, clock: Clock) -> Trail:
         metrics = MetricRegistry()
-        audit = AuditTrail(node_id, clock, metrics)
+        audit = AuditTrail(config.node_id, clock, metrics, config["audit.enable"])
         return cls(
             metrics=metrics,
             audit=audit,
@@ -138,7 +138,7 @@ async def build_parts(
 ) -> NodeParts:
     """Build and connect. `fail` is told what the node cannot live with. ConfigRefused, KafkaError, OSError."""
     guards = read_guards(config)
-    trail = Trail.begin(config.node_id, clock)
+    trail = Trail.begin(config, clock)
     repository = ConfigRepository(store, clock)
     await repository.start()
     cache = MetadataCache()

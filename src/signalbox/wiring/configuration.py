@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any
 
 from signalbox.broker.config_rows import BROKER_CONFIG
@@ -18,14 +17,14 @@ from signalbox.controller.config_rows import CONTROLLER_CONFIG
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
 from signalbox.network.config_rows import NETWORK_CONFIG
 from signalbox.network.listener_table import ListenerTable, read_listener_table
+from signalbox.network.network_settings import read_network_settings
 from signalbox.replication.config_rows import REPLICATION_CONFIG
 from signalbox.storage.config_rows import STORAGE_CONFIG
+from signalbox.wiring.config_warnings import doubtful_keys, unknown_peers
 
 NODE_CONFIG = ConfigTable(
     [*BROKER_CONFIG, *CONTROLLER_CONFIG, *NETWORK_CONFIG, *STORAGE_CONFIG, *REPLICATION_CONFIG, *COORDINATOR_CONFIG]
 )
-
-_LISTENER_PREFIX = "listener.name."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,45 +53,21 @@ def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[Co
     faults += _check_store(values)
     listeners, listener_faults = read_listener_table(given)
     faults += listener_faults
+    names = [row.name for row in listeners] if listeners is not None else _listener_names(given)
+    _, network_faults = read_network_settings(given, names)
+    # The network reads its own rows once more: what the whole table has already said is not said twice.
+    told = {(fault.key, fault.entry) for fault in faults}
+    faults += [fault for fault in network_faults if (fault.key, fault.entry) not in told]
     if faults or listeners is None:
         return None, [replace(fault, origin=properties.where(fault.key)) for fault in faults]
-    warnings = tuple(
-        f"{properties.where(key)}: {key} is not a known key{_meant(key)}" for key in given if not _known(key)
-    )
-    return NodeConfig(given, values, listeners, warnings + _warn_of_unknown_peers(given, listeners)), []
+    warnings = [f"{properties.where(key)}: {key} {doubt}" for key, doubt in doubtful_keys(given, names, NODE_CONFIG)]
+    return NodeConfig(given, values, listeners, (*warnings, *unknown_peers(given, listeners))), []
 
 
-def _warn_of_unknown_peers(given: Mapping[str, str], listeners: ListenerTable) -> tuple[str, ...]:
-    """Brokers prove who they are by SASL or by a certificate. Where they cannot, whoever reaches the listener counts
-    as a broker: an Envelope is as good as its sender says (F4)."""
-    names = dict.fromkeys((listeners.inter_broker_listener_name, listeners.control_plane_listener_name))
-    return tuple(
-        f"listener {name} is {protocol.name}: brokers and clients cannot be told apart there, anybody who reaches it "
-        "may speak as a broker. Use SASL or ssl.client.auth=required, or keep clients from that address"
-        for name in names
-        if name is not None and (protocol := listeners.security_protocol_of(name)) is not None
-        if not protocol.uses_sasl and not (protocol.uses_tls and _asks_for_certificates(given, name))
-    )
-
-
-def _asks_for_certificates(given: Mapping[str, str], listener: str) -> bool:
-    key = "ssl.client.auth"
-    return given.get(f"{_LISTENER_PREFIX}{listener.lower()}.{key}", given.get(key, "none")) == "required"
-
-
-def _known(key: str) -> bool:
-    if key in NODE_CONFIG:
-        return True
-    if not key.startswith(_LISTENER_PREFIX):
-        return False
-    # listener.name.<listener>.<key>, or listener.name.<listener>.<mechanism>.<key> (L5)
-    _, _, rest = key.removeprefix(_LISTENER_PREFIX).partition(".")
-    return rest in NODE_CONFIG or rest.partition(".")[2] in NODE_CONFIG
-
-
-def _meant(key: str) -> str:
-    close = get_close_matches(key, [row.name for row in NODE_CONFIG], n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+def _listener_names(given: Mapping[str, str]) -> list[str]:
+    """Whose own keys can be looked at while `listeners` itself has faults."""
+    entries = given.get("listeners", "").split(",")
+    return list(dict.fromkeys(entry.partition("://")[0].strip().upper() for entry in entries if "://" in entry))
 
 
 def _check_identity(values: Mapping[str, Value]) -> list[ConfigFault]:

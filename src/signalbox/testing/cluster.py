@@ -108,7 +108,10 @@ class Cluster:
         return self._given_folder
 
     async def _start(self, folder: Path) -> None:
-        await asyncio.gather(*(self._start_one(node_id, folder) for node_id in range(1, self._count + 1)))
+        starting = (self._start_one(node_id, folder) for node_id in range(1, self._count + 1))
+        for outcome in await asyncio.gather(*starting, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome
         for node in self.nodes.values():
             await node.parts.cache.wait_until(lambda image: len(image.brokers) == self._count, _STOP_TIMEOUT_S)
 
@@ -118,7 +121,11 @@ class Cluster:
         if config is None:
             raise ValueError("\n".join(map(str, faults)))
         node = Node(config)
-        await node.start()
+        try:
+            await node.start()
+        except BaseException:
+            await node.stop(controlled=False)
+            raise
         self.nodes[node_id] = node
 
     def _properties(self, node_id: int, folder: Path) -> dict[str, str]:

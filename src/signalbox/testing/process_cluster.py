@@ -61,7 +61,7 @@ class BrokerProcess:
 
 class ProcessCluster:
     """Brokers 1..n. `overrides` go into every server.properties, `per_broker` into that broker's alone; ports start
-    at `first_port` (three a broker), 0 lets the system choose."""
+    at `first_port` (three a broker), 0 lets the system choose: a broker that is started again keeps what it got."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class ProcessCluster:
             base = self._first_port + 3 * (broker.node_id - 1)
             ports = [base, base + 1, base + 2]
         replicas = str(min(3, len(self.brokers)))
-        return {
+        properties = {
             "node.id": str(broker.node_id),
             "listeners": "CLIENT://127.0.0.1:{},REPLICATION://127.0.0.1:{},CONTROL://127.0.0.1:{}".format(*ports),
             "listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
@@ -183,6 +183,10 @@ class ProcessCluster:
             **self._overrides,
             **self._per_broker.get(broker.node_id, {}),
         }
+        for key in ("listeners", "advertised.listeners"):
+            if key in properties:
+                properties[key] = _with_ports(properties[key], broker.ready.get("bound", {}))
+        return properties
 
     def _write_properties(self, broker: BrokerProcess) -> None:
         broker.folder.mkdir(parents=True, exist_ok=True)
@@ -213,3 +217,15 @@ class ProcessCluster:
                 raise ClusterFailed(f"broker {broker.node_id} {what}; the end of its log:\n{broker.tail()}")
             line += piece
         broker.ready = json.loads(line.splitlines()[-1])
+
+
+def _with_ports(listeners: str, bound: Mapping[str, str]) -> str:
+    """`listeners` with each port 0 replaced by the one that the listener got when the broker ran before."""
+    entries = []
+    for entry in listeners.split(","):
+        name, _, address = entry.partition("://")
+        host, _, port = address.rpartition(":")
+        if port == "0" and name.strip() in bound:
+            port = bound[name.strip()].rpartition(":")[2]
+        entries.append(f"{name}://{host}:{port}")
+    return ",".join(entries)

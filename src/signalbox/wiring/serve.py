@@ -13,11 +13,14 @@ import json
 import logging
 import signal
 import sys
-from itertools import pairwise
 from pathlib import Path
+from typing import Any, Literal
 
 from signalbox.common.properties_file import parse_properties
+from signalbox.metadata.store.port import StoreError
+from signalbox.protocol.error_table import KafkaError
 from signalbox.wiring.configuration import NodeConfig, read_node_config
+from signalbox.wiring.guards import ConfigRefused
 from signalbox.wiring.log_format import start_logging
 from signalbox.wiring.node import Node
 
@@ -58,13 +61,15 @@ async def serve(config: NodeConfig) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked_to_stop, number)
-    await node.start()
+    waiting = asyncio.ensure_future(stop.wait())
+    if not await _started(node, waiting):
+        log.info("stopped before it was ready")
+        return
     # What start-up made lives as long as the process: no full collection needs to look at it again.
     gc.collect()
     gc.freeze()
     print(json.dumps({"event": "ready", **node.describe()}), flush=True)
     failure = asyncio.ensure_future(node.failed())
-    waiting = asyncio.ensure_future(stop.wait())
     await asyncio.wait({failure, waiting}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     if failure.done():
@@ -76,9 +81,29 @@ async def serve(config: NodeConfig) -> None:
     log.info("stopped")
 
 
+async def _started(node: Node, waiting: asyncio.Future[Literal[True]]) -> bool:
+    """Start the node; False when it was told to stop meanwhile. A start that fails leaves nothing behind."""
+    starting = asyncio.ensure_future(node.start())
+    either: set[asyncio.Future[Any]] = {starting, waiting}
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    if starting.done() and starting.exception() is None:
+        return True
+    starting.cancel()
+    await asyncio.gather(starting, return_exceptions=True)
+    await node.stop(controlled=False)
+    if not starting.cancelled():
+        starting.result()
+    waiting.cancel()
+    return False
+
+
 def main(arguments: list[str]) -> int:
     """`arguments`: the properties file, then any number of `--override key=value`."""
-    overrides = [text for flag, text in pairwise(arguments) if flag == "--override"]
+    flags = arguments[1::2]
+    if not arguments or len(arguments) % 2 == 0 or any(flag != "--override" for flag in flags):
+        print("usage: serve server.properties [--override key=value]...", file=sys.stderr)
+        return 2
+    overrides = arguments[2::2]
     config = load_config(Path(arguments[0]), overrides)
     if config is None:
         return 2
@@ -87,7 +112,10 @@ def main(arguments: list[str]) -> int:
         log.warning("%s", warning)
     try:
         asyncio.run(serve(config))
-    except (OSError, RuntimeError) as error:
+    except ConfigRefused as refused:
+        log.error("not started: %s", refused)
+        return 2
+    except (OSError, RuntimeError, StoreError, KafkaError) as error:
         log.error("not started: %s", error)
         return 1
     return 0

@@ -17,6 +17,7 @@ from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.replication.config_rows import replication_config
 from signalbox.replication.leader_channel import ReconnectingChannels
 from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.replication.replica_metrics import measure_replicas
 from signalbox.replication.replica_parts import Engine, Neighbours
 from signalbox.storage.background import ThreadBackground
 from signalbox.storage.config_rows import topic_defaults
@@ -68,7 +69,6 @@ def build_replica_side(around: Surroundings, fail: Callable[[str], None]) -> Rep
         lambda directory: _log_directory_failed(replicas, fail, logs),
         around.metrics,
     )
-    logs.start(around.cluster_id, config.node_id, configs.log_config)
     leadership = OffsetsLeadership()
     inter_broker = config.listeners.inter_broker_listener_name
     connector = LeaderConnector(
@@ -88,6 +88,8 @@ def build_replica_side(around: Surroundings, fail: Callable[[str], None]) -> Rep
         Engine(around.clock, loop, around.data_loop.at_turn_end),
         replication_config(dict(config.values)),
     )
+    measure_replicas(around.metrics, replicas)
+    logs.start(around.cluster_id, config.node_id, configs.log_config)  # a directory that fails is told to `replicas`
     around.repository.subscribe(partial(_topic_config_changed, replicas))
     # Twice the runtime's own deadline: the runtime gives up first and knows that the batch may still commit.
     offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])

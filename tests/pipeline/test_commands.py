@@ -12,6 +12,7 @@ import pytest
 from signalbox.common.audit_event import AuditEvent, AuditKind, encode_audit_event
 from signalbox.pipeline import commands
 from signalbox.pipeline.engine import Engine
+from signalbox.pipeline.profile import Profile
 from tests.pipeline.topics import Topics, json_values
 
 
@@ -34,6 +35,7 @@ def test_a_missing_package_is_named_with_what_to_install(tmp_path: Path) -> None
     assert "PipelineNotInstalledError: the Python package pyspark is missing: install signalbox with" in answer.stderr
 
 
+@pytest.mark.parametrize("engine", [Profile.PYPI], indirect=True)
 def test_tables_and_audit_run_on_one_engine(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic, trail = topics.create("both"), topics.create("trail")
     topics.fill(topic, json_values(0, 5))

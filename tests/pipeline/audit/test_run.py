@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from signalbox.common.audit_event import AuditEvent, AuditKind, encode_audit_event
 from signalbox.pipeline.audit.figures import read_figures
 from signalbox.pipeline.audit.run import AuditResult, run_audit
 from signalbox.pipeline.delta_log import read_table
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.options import AuditOptions
+from signalbox.pipeline.profile import Profile
 from tests.pipeline.topics import Topics
 
 BEGUN_MS = 1_760_000_000_000
@@ -117,6 +120,7 @@ def test_the_whole_trail_becomes_events_and_figures(engine: Engine, warehouse: P
     assert json.loads(json.dumps(figures)) == figures == read_figures(warehouse, "audit_events")
 
 
+@pytest.mark.parametrize("engine", [Profile.PYPI], indirect=True)
 def test_gaps_and_bad_events_show_and_the_next_run_goes_on(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic = topics.create("audit")
     topics.fill(topic, [*trail(1, FIRST_BROKER, skipped=(2, 3)), b"no event"])

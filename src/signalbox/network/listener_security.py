@@ -17,6 +17,7 @@ from signalbox.common.endpoint import SecurityProtocol
 from signalbox.network.listener_table import ListenerRow, ListenerTable
 from signalbox.network.network_settings import ListenerSettings, NetworkSettings
 from signalbox.security.jaas import JaasError, JaasFile, LoginModule, parse_jaas_config, parse_jaas_file
+from signalbox.security.sasl.jaas_credentials import JaasScramCredentials
 from signalbox.security.sasl.mechanism import SaslMechanism
 from signalbox.security.sasl.plain import PLAIN, PlainMechanism
 from signalbox.security.sasl.scram import ScramCredentials, ScramMechanism
@@ -129,7 +130,9 @@ def _mechanism(
             )
         )
         return None
-    return PlainMechanism(module.users) if name == PLAIN else ScramMechanism(name, scram_credentials)
+    if name == PLAIN:
+        return PlainMechanism(module.users)
+    return ScramMechanism(name, JaasScramCredentials(name, module.users, scram_credentials))
 
 
 def _server_tls(row: ListenerRow, settings: ListenerSettings) -> TlsSettings:

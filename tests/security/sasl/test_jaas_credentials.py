@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import pytest
+
+from signalbox.security.sasl.jaas_credentials import JaasScramCredentials
+from signalbox.security.sasl.mechanism import SaslError
+from signalbox.security.sasl.scram import ScramClientExchange, ScramMechanism
+from tests.security.sasl.test_scram import Users
+
+
+def test_users_of_the_login_module_come_before_the_others() -> None:
+    credentials = JaasScramCredentials("SCRAM-SHA-256", {"broker": "secret", "alice": "other"}, Users())
+    mechanism = ScramMechanism("SCRAM-SHA-256", credentials)
+    for user, password in (("broker", "secret"), ("alice", "other"), ("a,=b", "pencil")):
+        server, client = mechanism.begin(), ScramClientExchange("SCRAM-SHA-256", user, password)
+        final = client.respond(server.respond(client.first()))
+        assert final is not None
+        server.respond(final)
+        assert server.authorization_id == user
+    server, client = mechanism.begin(), ScramClientExchange("SCRAM-SHA-256", "alice", "pencil")
+    final = client.respond(server.respond(client.first()))
+    assert final is not None
+    with pytest.raises(SaslError):
+        server.respond(final)
+    assert credentials.token_credential("SCRAM-SHA-256", "token-1") is not None
+    assert credentials.scram_credential("SCRAM-SHA-256", "nobody") is None

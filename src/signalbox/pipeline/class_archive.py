@@ -6,6 +6,7 @@ part of `fetch_jars`); sessions use it when it is there. A JVM that finds the ar
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -44,14 +45,23 @@ end_session(spark)
 
 
 def class_archive_path(java: JavaRuntime) -> Path:
-    """Where the archive for this Java and this pyspark is, whether or not it exists yet."""
-    return cache_directory() / f"classes-java{java.major_version}-pyspark{pyspark.__version__}.jsa"
+    """Where the archive for this Java and this pyspark is, whether or not it exists yet.
+
+    The JVM takes an archive only with the class path it was written for, so the places are part of the name: two
+    environments of the same versions each have their own.
+    """
+    places = hashlib.sha256(f"{java.home}\n{pyspark.__file__}".encode()).hexdigest()[:8]
+    return cache_directory() / f"classes-java{java.major_version}-pyspark{pyspark.__version__}-{places}.jsa"
 
 
 def class_archive_options(java: JavaRuntime) -> list[str]:
     """The JVM arguments that use the archive: none when it has not been written."""
     path = class_archive_path(java)
-    return [f"-XX:SharedArchiveFile={path}", "-Xshare:auto", "-Xlog:cds=off"] if path.exists() else []
+    return (
+        [f"-XX:SharedArchiveFile={path}", "-Xshare:auto", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+        if path.exists()
+        else []
+    )
 
 
 def write_class_archive(jars: tuple[Path, ...] = ()) -> Path | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from signalbox.common.clock import ManualClock
 from signalbox.replication.deadlines import Deadlines
 from tests.replication.manual_time import ManualTimers
@@ -73,3 +75,17 @@ def test_closing_forgets_everything() -> None:
     bench.deadlines.add(10, lambda: bench.expired.append("x"))
     bench.deadlines.close()
     assert (bench.timers.armed, bench.pass_ms(20), len(bench.deadlines)) == ([], [], 0)
+
+
+def test_one_that_raises_does_not_take_the_others_along() -> None:
+    bench = Bench()
+
+    def broken() -> None:
+        raise RuntimeError("a fault of the test")
+
+    bench.deadlines.add(10, broken)
+    bench.deadlines.add(10, lambda: bench.expired.append("next"))
+    bench.clock.advance(10)
+    with pytest.raises(RuntimeError):
+        bench.timers.run_due()
+    assert bench.pass_ms(1) == ["next"]

@@ -238,3 +238,14 @@ def test_a_leader_log_start_is_followed(tmp_path: Path) -> None:
     moved.log_start_offset = 1
     leader.answer(-1, moved)
     assert cluster.brokers[2].partition().local_log(as_leader=False).log_start_offset == 1
+
+
+def test_a_fault_of_ours_in_one_partition_does_not_stop_the_others(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path, partitions=2)
+    leader.answer(-1, data(0, high_watermark=1, records="no bytes"), data(1, high_watermark=1, records=records(b"a")))
+    assert cluster.brokers[2].content(1) == records(b"a")
+    assert leader.asked() == [(1, 1)]
+    leader.answer(-1)
+    cluster.advance(10, step_ms=10)
+    leader.answer(-1)
+    assert leader.asked() == [(0, 0)]

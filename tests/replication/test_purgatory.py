@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from signalbox.common.clock import ManualClock
 from signalbox.replication.deadlines import Deadlines
 from signalbox.replication.purgatory import Purgatory, WatchList
@@ -97,3 +99,19 @@ def test_fetches_of_a_replica_share_a_list() -> None:
     bench = Bench()
     assert bench.purgatory.of_replica(2) is bench.purgatory.of_replica(2)
     assert bench.purgatory.of_replica(2) is not bench.purgatory.of_replica(3)
+
+
+def test_one_that_raises_does_not_take_the_others_along() -> None:
+    bench, second = Bench(), Operation()
+
+    class Broken(Operation):
+        def try_complete(self) -> bool:
+            raise RuntimeError("a fault of the test")
+
+    bench.purgatory.park(Broken(), (bench.list,), 500)
+    bench.purgatory.park(second, (bench.list,), 500)
+    bench.purgatory.wake(bench.list)
+    with pytest.raises(RuntimeError):
+        bench.turns.end()
+    bench.turns.end()
+    assert (second.looks, bench.purgatory.size) == (1, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from signalbox.common.clock import ManualClock
 from signalbox.replication.replica_parts import Engine
 from tests.replication.manual_time import ManualTimers, ManualTurns
@@ -43,3 +45,21 @@ def test_a_short_round_is_one_slice() -> None:
     seen: list[int] = []
     made.in_slices([1, 2], seen.append, lambda: seen.append(-1))
     assert (seen, timers.armed) == ([1, 2, -1], [])
+
+
+def test_periodic_work_survives_a_failure() -> None:
+    made, clock, timers = engine()
+    ticks: list[int] = []
+
+    def work() -> None:
+        ticks.append(1)
+        if len(ticks) == 1:
+            raise RuntimeError("a fault of the test")
+
+    made.every(100, work)
+    clock.advance(100)
+    with pytest.raises(RuntimeError):
+        timers.run_due()
+    clock.advance(100)
+    timers.run_due()
+    assert len(ticks) == 2

@@ -96,16 +96,19 @@ class Deadlines:
 
     def _run(self) -> None:
         self._timer = None
-        now = self._clock.monotonic() + _EARLY_S
-        heap, newest = self._heap, self._serial  # what is added on the way waits for the next turn, even when due
-        while heap and heap[0][0] <= now and heap[0][1] <= newest:
-            deadline = heapq.heappop(heap)[2]
+        try:
+            self._expire_due(self._clock.monotonic() + _EARLY_S)
+        finally:  # one that raises does not take the others along
+            if self._timer is None:
+                self._arm()
+
+    def _expire_due(self, now: float) -> None:
+        newest = self._serial  # what is added on the way waits for the next turn, even when due
+        while self._heap and self._heap[0][0] <= now and self._heap[0][1] <= newest:
+            deadline = heapq.heappop(self._heap)[2]
             expire, deadline.expire = deadline.expire, None
             if expire is None:
                 self._stale -= 1
                 continue
             deadline._owner = None
             expire()
-            heap = self._heap
-        if self._timer is None:
-            self._arm()

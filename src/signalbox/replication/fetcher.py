@@ -184,6 +184,10 @@ class Fetcher:
             else:
                 self._delay(followed)
             return False
+        except Exception:  # a fault of ours in one partition must not stop the others' replication
+            _log.exception("%s: unexpected failure", followed.partition)
+            self._delay(followed)
+            return False
         return True
 
     def _take_error(self, followed: FollowedPartition, error: Error) -> None:

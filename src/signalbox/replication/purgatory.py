@@ -67,9 +67,12 @@ class Purgatory:
         """Mark all operations of a watch list; they are looked at when the turn ends."""
         if watchers:
             self._marked.update(watchers)
-            if not self._armed:
-                self._armed = True
-                self._at_turn_end(self._end_turn)
+            self._arm()
+
+    def _arm(self) -> None:
+        if not self._armed:
+            self._armed = True
+            self._at_turn_end(self._end_turn)
 
     def _end_turn(self) -> None:
         self._armed = False
@@ -82,12 +85,14 @@ class Purgatory:
         self._settling = True
         try:
             while self._marked:
-                marked, self._marked = self._marked, {}
-                for waiting in marked:
-                    if waiting.deadline is not None and waiting.operation.try_complete():
-                        self.drop(waiting)
-        finally:
+                waiting = next(iter(self._marked))
+                del self._marked[waiting]
+                if waiting.deadline is not None and waiting.operation.try_complete():
+                    self.drop(waiting)
+        finally:  # one that raises does not take the others along
             self._settling = False
+            if self._marked:
+                self._arm()
 
     def drop(self, waiting: Waiting) -> None:
         """Take an operation out, finished or given up. Harmless the second time."""

@@ -48,8 +48,8 @@ class Engine:
         """Run `action` again and again, until the deadlines are closed."""
 
         def run() -> None:
-            action()
             self.deadlines.add(interval_ms, run)
+            action()
 
         self.deadlines.add(interval_ms, run)
 

@@ -53,6 +53,7 @@ from signalbox.wiring.controller_ways import ControllerWays, build_controller_wa
 from signalbox.wiring.guards import Guards, read_guards
 from signalbox.wiring.handler_table import HandlerParts, build_handlers
 from signalbox.wiring.hot_path import build_hot_path
+from signalbox.wiring.log_dir_failures import LogDirFailures
 from signalbox.wiring.metrics_page import MetricsPage
 from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.replica_side import ReplicaSide, Surroundings, build_replica_side
@@ -122,6 +123,7 @@ class NodeParts:
         self.router.close()
         await self.controller.stop()
         await self.data.coordinator.stop()
+        await self.data.log_dir_failures.stop()
         await self.keeper.stop()
         await self.ways.stop()
         await self.peers.close()
@@ -156,7 +158,7 @@ async def build_parts(
         metrics=trail.metrics,
         clock=clock,
     )
-    data = build_replica_side(around, fail)
+    data = build_replica_side(around, LogDirFailures(store, config.node_id, fail))
     creation = TopicCreator(
         controller,
         ways.channel,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,6 +29,7 @@ from signalbox.wiring.controller_requests import ChannelAlterPartition
 from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog
 from signalbox.wiring.guards import Guards
 from signalbox.wiring.leader_channels import LeaderConnector
+from signalbox.wiring.log_dir_failures import LogDirFailures
 from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.topic_configs import TopicConfigView
 
@@ -55,10 +55,11 @@ class ReplicaSide:
     logs: LogManager
     replicas: ReplicaManager
     coordinator: GroupCoordinator
+    log_dir_failures: LogDirFailures
 
 
-def build_replica_side(around: Surroundings, fail: Callable[[str], None]) -> ReplicaSide:
-    """Logs opened and recovered, replicas that host nothing yet. `fail`: no log directory works any more."""
+def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -> ReplicaSide:
+    """Logs opened and recovered, replicas that host nothing yet."""
     config, loop = around.config, asyncio.get_running_loop()
     configs = TopicConfigView(around.repository, topic_defaults(config.values))
     logs = LogManager(
@@ -66,7 +67,7 @@ def build_replica_side(around: Surroundings, fail: Callable[[str], None]) -> Rep
         RealFileSystem(),
         around.clock,
         ThreadBackground(loop.call_soon_threadsafe),
-        lambda directory: _log_directory_failed(replicas, fail, logs),
+        log_dir_failures,
         around.metrics,
     )
     leadership = OffsetsLeadership()
@@ -89,20 +90,14 @@ def build_replica_side(around: Surroundings, fail: Callable[[str], None]) -> Rep
         replication_config(dict(config.values)),
     )
     measure_replicas(around.metrics, replicas)
-    logs.start(around.cluster_id, config.node_id, configs.log_config)  # a directory that fails is told to `replicas`
+    log_dir_failures.replicas, log_dir_failures.logs = replicas, logs
+    logs.start(around.cluster_id, config.node_id, configs.log_config)
     around.repository.subscribe(partial(_topic_config_changed, replicas))
     # Twice the runtime's own deadline: the runtime gives up first and knows that the batch may still commit.
     offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])
     coordinator = open_group_coordinator(offsets_log, around.clock, config.values, around.metrics)
     leadership.coordinator = coordinator
-    return ReplicaSide(logs, replicas, coordinator)
-
-
-def _log_directory_failed(replicas: ReplicaManager, fail: Callable[[str], None], logs: LogManager) -> None:
-    """The directory's partitions go offline; a broker without any working directory cannot go on (KIP-112)."""
-    replicas.logs_failed()
-    if not any(directory.online for directory in logs.directories):
-        fail("no log directory works any more")
+    return ReplicaSide(logs, replicas, coordinator, log_dir_failures)
 
 
 def _topic_config_changed(replicas: ReplicaManager, entity_path: str, configs: object) -> None:

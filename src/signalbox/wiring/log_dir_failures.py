@@ -1,0 +1,52 @@
+"""What follows when a log directory fails (KIP-112): its partitions go offline at once, the controller is told so that
+others lead, and a broker without any working directory ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from signalbox.metadata.log_dir_event import report_log_dir_failure
+from signalbox.metadata.store.port import MetadataStore, StoreError
+from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.storage.log_directory import LogDirectory
+from signalbox.storage.log_manager import LogManager
+
+log = logging.getLogger(__name__)
+_RETRY_S = 1.0
+
+
+class LogDirFailures:
+    """`on_offline` of the log manager. `replicas` and `logs` are told later: they are built around this."""
+
+    def __init__(self, store: MetadataStore, broker_id: int, fail: Callable[[str], None]) -> None:
+        self._store = store
+        self._broker_id = broker_id
+        self._fail = fail
+        self._telling: asyncio.Task[None] | None = None
+        self.replicas: ReplicaManager | None = None
+        self.logs: LogManager | None = None
+
+    def __call__(self, directory: LogDirectory) -> None:
+        if self.replicas is not None:
+            self.replicas.logs_failed()
+        if self.logs is not None and not any(each.online for each in self.logs.directories):
+            self._fail("no log directory works any more")
+            return
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.get_running_loop().create_task(self._tell())
+
+    async def stop(self) -> None:
+        if self._telling is not None:
+            self._telling.cancel()
+            await asyncio.gather(self._telling, return_exceptions=True)
+
+    async def _tell(self) -> None:
+        while True:
+            try:
+                await report_log_dir_failure(self._store, self._broker_id)
+                return
+            except StoreError as error:
+                log.warning("the controller could not be told of a failed log directory: %s", error)
+                await asyncio.sleep(_RETRY_S)

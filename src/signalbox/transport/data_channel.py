@@ -142,39 +142,55 @@ class DataChannel:
             self._flush_soon()
 
     def send_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
-        """Send a frame of three pieces, `head` beginning with its size: through the staging memory where it fits."""
-        loop, size, begin = self._loop, records.size, len(head)
-        end = begin + size
-        total = end + len(tail)
-        if size > SENDFILE_FROM_BYTES or self._queue.size_bytes or self._corked or self.closed:
-            if not self.closed:
-                self._enqueue((head, records, tail) if tail else (head, records), total)
+        """Send a frame around a stretch of a file, `head` beginning with its size: by sendfile where that pays."""
+        total = len(head) + records.size + len(tail)
+        if self.closed:
             return
-        staging = loop.staging
+        sent = 0
+        if not (self._queue.size_bytes or self._corked):
+            copies = records.size <= SENDFILE_FROM_BYTES
+            sent = self._send_copy(head, records, tail) if copies else self._send_file(head, records, tail)
+            self.bytes_out += sent
+            if sent == total:
+                return
+        self._queue.extend((head, records, tail) if tail else (head, records), total)
+        self._queue.skip(sent)
+        self._flush_soon()  # a full socket, a dead one, a file that was cut: the flush tells them apart
+
+    def _send_copy(self, head: bytes, records: FileSlice, tail: bytes) -> int:
+        """Through the loop's staging memory, in one call; the number of bytes that left."""
+        staging, begin = self._loop.staging, len(head)
+        end = begin + records.size
+        total = end + len(tail)
         staging[:begin] = head
         staging[end:total] = tail
         try:
             filled = os.preadv(records.fd, [staging[begin:end]], records.position)
-            sent = self._send(staging[:total]) if filled == size else 0
+            return self._send(staging[:total]) if filled == records.size else 0
         except OSError:
-            sent = 0  # as in `send_whole`; a file that cannot be read fails the flush, too
-        self.bytes_out += sent
-        if sent == total:
-            return
-        if sent:
-            self._enqueue((bytes(staging[sent:total]),), total - sent)
-        else:
-            self._enqueue((head, records, tail) if tail else (head, records), total)
+            return 0
+
+    def _send_file(self, head: bytes, records: FileSlice, tail: bytes) -> int:
+        """Without a copy, in two or three calls; the number of bytes that left."""
+        sent = 0
+        try:
+            sent = self._send(head, socket.MSG_MORE)
+            if sent == len(head):
+                sent += os.sendfile(self._sock.fileno(), records.fd, records.position, records.size)
+                if tail and sent == len(head) + records.size:
+                    sent += self._send(tail)
+        except OSError:
+            return sent
+        return sent
 
     def _enqueue(self, chunks: Sequence[Chunk], size_bytes: int) -> None:
         self._queue.extend(chunks, size_bytes)
-        if self._queue.size_bytes > MAX_SEND_QUEUE_BYTES:
-            self.close(f"more than {MAX_SEND_QUEUE_BYTES} bytes wait for a peer that does not read")
-        else:
-            self._flush_soon()
+        self._flush_soon()
 
     def _flush_soon(self) -> None:
-        if not self._flushing:
+        if self._queue.size_bytes > MAX_SEND_QUEUE_BYTES:
+            self.close(f"more than {MAX_SEND_QUEUE_BYTES} bytes wait for a peer that does not read")
+        elif not self._flushing:
             self._flushing = True
             self._loop.flush_soon(self)
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from signalbox.common.limits import SENDFILE_FROM_BYTES, SHARED_RECEIVE_BUFFER_BYTES
+from signalbox.common.limits import SHARED_RECEIVE_BUFFER_BYTES
 from signalbox.transport.buffer_pool import BufferPool
 from signalbox.transport.poll_gaps import PollGaps
 
@@ -28,7 +28,7 @@ READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
 GONE = select.EPOLLHUP | select.EPOLLERR
 _MAX_EVENTS = 256
-_STAGING_BYTES = SENDFILE_FROM_BYTES + 65_536
+_STAGING_BYTES = 262_144  # several small file slices and what stands between them
 
 
 class LoopMember(Protocol):

@@ -1,8 +1,8 @@
 """What a connection still has to send: bytes, memoryviews and file slices, in order, with a bound.
 
 One flush is as few system calls as the content allows: below 64 KB one joined `send`, above it `sendmsg`; a file
-slice of up to 256 KB is read into the loop's staging memory next to its header and leaves in the same `send`; larger
-ones go by `sendfile` (measured: its three calls lose below that). A file that ends before its slice raises
+slice of up to 32 KB is read into the loop's staging memory next to its header and leaves in the same `send`; larger
+ones go by `sendfile` (measured: its two or three calls lose below that). A file that ends before its slice raises
 ShortFileError: the frame cannot be completed, so the connection has to go.
 """
 
@@ -125,7 +125,7 @@ class SendQueue:
             count = sock.send(b"".join(pieces) if len(pieces) > 1 else pieces[0], more)  # type: ignore[arg-type]
         else:
             count = sock.sendmsg(pieces, (), more)  # type: ignore[arg-type]
-        self._drop(count, has_file)
+        self.skip(count)
         return count == total
 
     def _next_run(self) -> tuple[list[Chunk], int, bool]:
@@ -160,7 +160,7 @@ class SendQueue:
             position += size
         return staging[:total]
 
-    def _drop(self, count: int, has_file: bool) -> None:
+    def skip(self, count: int) -> None:
         """Forget the first `count` bytes; a chunk sent in part is replaced by its rest."""
         chunks = self._chunks
         self.size_bytes -= count

@@ -114,6 +114,7 @@ class TwinRequest:
         self.respond = connection.respond
         self.respond_nothing = connection.respond_nothing
         self.close_connection = connection.close
+        self.refuse = connection.close
 
 
 class Trail:

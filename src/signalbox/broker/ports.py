@@ -12,7 +12,7 @@ from signalbox.security.request_context import RequestContext
 
 
 class InboundRequest(Protocol):
-    """Network's request: ends with exactly one of the three methods."""
+    """Network's request: ends with exactly one of the four methods."""
 
     @property
     def header(self) -> RequestHeader: ...
@@ -34,6 +34,10 @@ class InboundRequest(Protocol):
     def respond_nothing(self) -> None: ...
 
     def close_connection(self, reason: str) -> None: ...
+
+    def refuse(self, reason: str) -> None:
+        """As `close_connection`, counted and logged: what came was no request."""
+        ...
 
 
 class ActiveController(Protocol):

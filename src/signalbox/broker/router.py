@@ -69,7 +69,7 @@ class Router:
         header = request.header
         route = self._routes.get(header.api_key)
         if route is None:
-            request.close_connection(f"API {header.api_key} is not served here")
+            request.refuse(f"API {header.api_key} is not served here")
             return
         try:
             row = API_TABLE[header.api_key]
@@ -78,7 +78,7 @@ class Router:
             else:
                 body = self.decode(header.api_key, request.frame, header.api_version, request.body_offset)
         except DecodeError as error:
-            request.close_connection(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
+            request.refuse(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
             return
         asked = ApiRequest(header, body, request.context, request.frame, request.received_at)
         answer = self.answer(asked)

@@ -174,9 +174,9 @@ class Connection:
             self.hot_path.forget(self)
 
     def refuse(self, kind: str, reason: str, header: RequestHeader | None, *, denied: bool = False) -> None:
-        """Count and log what the peer did, then close this connection."""
+        """Count and log what the peer did, then close this connection; earlier requests still get their answers."""
         self.note_refusal(kind, reason, header, denied=denied)
-        self.close(reason)
+        self.channel.close_after_flush(reason)
 
     def note_refusal(self, kind: str, reason: str, header: RequestHeader | None, *, denied: bool = False) -> None:
         """Count, log and audit what the peer did. `denied`: it is about who the peer is, not about what it sent."""

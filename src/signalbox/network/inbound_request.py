@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 class InboundRequest:
     """`frame` is the whole request without its 4-byte size; the body starts at `body_offset`. `received_at` is in
-    monotonic seconds. Exactly one of the three answers below ends it; after a close they do nothing."""
+    monotonic seconds. Exactly one of the answers below ends it; after a close they do nothing."""
 
     __slots__ = ("body_offset", "connection", "context", "frame", "header", "received_at")
 
@@ -47,5 +47,9 @@ class InboundRequest:
         self.connection.finish(self, None)
 
     def close_connection(self, reason: str) -> None:
-        """The answer is that there is none: the client has to connect again."""
-        self.connection.close(reason)
+        """The answer is that there is none: the client has to connect again. Earlier answers still leave."""
+        self.connection.channel.close_after_flush(reason)
+
+    def refuse(self, reason: str) -> None:
+        """It is no request after all: counted, logged, and the connection closed."""
+        self.connection.refuse("garbled", reason, self.header)

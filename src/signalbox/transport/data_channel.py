@@ -29,7 +29,8 @@ log = logging.getLogger("signalbox.transport")
 
 _LARGE_FRAME_BYTES = 65_536
 _READ_AND_JOIN_BYTES = 16_384  # up to here one read and one join are cheaper than the loop's staging memory
-_MAX_READ_BYTES = 1_048_576  # one read is part of one slice
+_MAX_READ_BYTES = 524_288  # one read is part of one slice
+_OWN_SLICE_BYTES = 131_072  # a frame whose last read brought so much is handled in a slice of its own
 PEER_CLOSED = "the peer closed the connection"
 
 
@@ -41,7 +42,7 @@ class DataChannel:
     """See `FrameChannel` for the interface."""
 
     __slots__ = (
-        "_closing", "_corked", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_reader", "_recv_into",
+        "_arrived", "_closing", "_corked", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_reader", "_recv_into",
         "_resuming", "_send", "_size_prefix", "_sock", "_view", "active_at", "bytes_in", "bytes_out", "closed", "fault",
         "local_address", "on_closed", "on_ready", "peer_address", "stalled_since",
     )  # fmt: skip
@@ -59,6 +60,7 @@ class DataChannel:
         self._view = loop.receive_view
         self._recv_into = sock.recv_into
         self._send = sock.send
+        self._arrived = 0  # bytes at the end of a large frame that waits for its slice
         self._corked = False
         self._flushing = False
         self._resuming = False
@@ -303,6 +305,8 @@ class DataChannel:
     def _read(self) -> None:
         reader, loop = self._reader, self._loop
         target = reader.target
+        if self._arrived:
+            return
         try:
             if target is not None:
                 count = self._recv_into(target, _MAX_READ_BYTES if len(target) > _MAX_READ_BYTES else 0)
@@ -320,11 +324,23 @@ class DataChannel:
             self.close(PEER_CLOSED)
         elif target is None:
             self._feed(self._view, count)
+        elif count == len(target) and count >= _OWN_SLICE_BYTES:
+            # Receiving so much and checking and storing it are two slices: control comes between.
+            self._arrived = count
+            loop.run_soon(self._deliver_arrived)
         else:
-            try:
-                reader.filled(count)
-            except Exception as error:
-                self._break(error)
+            self._fill(count)
+
+    def _deliver_arrived(self) -> None:
+        count, self._arrived = self._arrived, 0
+        if not self.closed:
+            self._fill(count)
+
+    def _fill(self, count: int) -> None:
+        try:
+            self._reader.filled(count)
+        except Exception as error:
+            self._break(error)
 
     def _feed(self, view: memoryview, count: int) -> None:
         """Any number of frames and pieces of frames; their answers leave together at the end of the turn."""
@@ -398,7 +414,7 @@ class DataChannel:
 
     def _refuse_frame(self, error: FrameSizeError) -> None:
         self.fault = "frame_size"
-        self.close(str(error))
+        self.close_after_flush(str(error))
 
     def _set_interest(self, interest: int) -> None:
         if interest != self._interest and not self.closed:

@@ -244,7 +244,7 @@ class StreamChannel(asyncio.Protocol):
 
     def _refuse_frame(self, error: FrameSizeError) -> None:
         self.fault = "frame_size"
-        self.close(str(error))
+        self.close_after_flush(str(error))
 
     def _pause_reading(self) -> None:
         if self._transport is not None:

@@ -16,13 +16,19 @@ ROOT = Path(__file__).parents[3]
 class Driver:
     """One driver process in a process group of its own, its output in a file."""
 
-    def __init__(self, log: Path, options: dict[str, Any], kill_at: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        log: Path,
+        options: dict[str, Any],
+        kill_at: dict[str, Any] | None = None,
+        environment: dict[str, str] | None = None,
+    ) -> None:
         self._log = log
         asked = json.dumps({"options": options, "kill_at": kill_at})
         command = [sys.executable, "-m", "tests.system.pipeline.driver", asked]
         with log.open("wb") as output:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
 
     def output(self) -> str:

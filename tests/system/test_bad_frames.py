@@ -13,7 +13,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import encode_request_header
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from signalbox.protocol.messages.metadata import MetadataRequest
-from tests.system.clusters import RoutedCluster, metric, until
+from tests.system.clusters import RoutedCluster, metric
 from tests.system.wire import Closed, Wire, dial, framed
 
 _REFUSED = "kafka_network_socketserver_refusals_total"

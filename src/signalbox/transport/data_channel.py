@@ -42,8 +42,8 @@ class DataChannel:
     """See `FrameChannel` for the interface."""
 
     __slots__ = (
-        "_arrived", "_closing", "_corked", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_reader", "_recv_into",
-        "_resuming", "_send", "_size_prefix", "_sock", "_view", "active_at", "bytes_in", "bytes_out", "closed", "fault",
+        "_arrived", "_closing", "_corked", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_reader",
+        "_recv_into", "_resuming", "_send", "_size_prefix", "_sock", "_view", "active_at", "bytes_in", "bytes_out", "closed", "fault",
         "local_address", "on_closed", "on_ready", "peer_address", "stalled_since",
     )  # fmt: skip
 

@@ -58,6 +58,7 @@ class DataLoop:
         self._turn_end: list[Callable[[], None]] = []
         self._dirty: list[Flushable] = []
         self._armed: asyncio.Handle | None = None
+        self._had_turn = False
         self._in_turn = False
         self.pool = BufferPool()
         self.receive_view = memoryview(bytearray(SHARED_RECEIVE_BUFFER_BYTES))
@@ -69,7 +70,7 @@ class DataLoop:
         self.longest_turn_seconds = 0.0
         self.queue_seconds = 0.0
         self._handshakes: ThreadPoolExecutor | None = None
-        loop.add_reader(self._epoll.fileno(), self._turn)
+        loop.add_reader(self._epoll.fileno(), self._readable)
 
     @property
     def asyncio_loop(self) -> asyncio.AbstractEventLoop:
@@ -137,7 +138,20 @@ class DataLoop:
 
     def _arm(self) -> None:
         if not self._in_turn and self._armed is None:
-            self._armed = self._loop.call_soon(self._turn)
+            self._armed = self._loop.call_soon(self._armed_turn)
+
+    def _armed_turn(self) -> None:
+        """The turn of a round of asyncio in which the set may be readable as well: one is enough between two polls."""
+        self._had_turn = True
+        self._loop.call_soon(self._next_round)
+        self._turn()
+
+    def _next_round(self) -> None:
+        self._had_turn = False
+
+    def _readable(self) -> None:
+        if not self._had_turn:
+            self._turn()
 
     def _turn(self) -> None:
         """One slice. Left-over work arms the next one through asyncio, which polls in between."""

@@ -44,5 +44,11 @@ DURATION ?= 120
 chaos: $(STAMP)  ## brokers killed and stopped under load: DURATION=120 (seconds) SEED=n
 	$(BIN)/python -m signalbox.testing.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED))
 
+bench: $(STAMP)  ## what requests cost, beside a C broker built here (3 minutes; needs gcc): QUICK=1
+	$(BIN)/python -m bench $(if $(QUICK),--quick)
+
+bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours in turn (needs mvn and Java): QUICK=1
+	$(BIN)/python -m bench.kafka $(if $(QUICK),--quick)
+
 clean:  ## remove what was built
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache

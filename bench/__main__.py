@@ -1,7 +1,7 @@
 """`python -m bench [--quick] [--only TEXT]`: every row of the table, build/bench.json, exit code 1 when one fails.
 
-`--quick` takes two short rounds instead of five: for trying, not for judging. `--only` measures the rows whose metric
-holds TEXT.
+`--quick` takes two short rounds instead of five: for trying, not for judging. `--only` measures the groups or data
+plane rows whose name holds TEXT.
 """
 
 from __future__ import annotations
@@ -9,11 +9,30 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
 
-from bench import c_programs, data_plane
-from bench.processes import work_folder
+from bench import c_programs, codec, control_plane, data_plane, start_time
+from bench.processes import resident_mib, work_folder
 from bench.subject import Subject
-from bench.table import Table
+from bench.table import Row, Table, absolute
+
+_IDLE_MIB_BOUND = 60.0
+_IDLE_AFTER_S = 2.0
+
+
+def data_plane_rows(folder: Path, only: str, rounds: int, seconds: float) -> Iterator[Row]:
+    """Everything that is asked of one broker process."""
+    with Subject(folder / "ours") as subject:
+        time.sleep(_IDLE_AFTER_S)
+        yield absolute("memory of an idle broker process, MiB", resident_mib(subject.pid), _IDLE_MIB_BOUND)
+        subject.create_topics(data_plane.FETCH_SIZES)
+        for contest in data_plane.contests():
+            if only in contest.metric:
+                yield data_plane.measure(contest, subject, folder / "reference", rounds, seconds)
+        if only in "control plane":
+            yield from control_plane.rows(subject, rounds, seconds)
 
 
 def main() -> int:
@@ -21,18 +40,22 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="")
     given = parser.parse_args()
-    rounds, seconds = (2, 0.5) if given.quick else (5, 1.0)
+    rounds, seconds, slices = (2, 0.5, 15) if given.quick else (5, 1.0, 60)
     c_programs.build()
     table, folder = Table("bench"), work_folder()
-    table.head("costs at most `bound` times the reference's")
+    table.head("ratio = ours / reference, which may be at most `bound`; where no reference stands, ours may")
     try:
-        with Subject(folder / "ours") as subject:
-            subject.create_topics(data_plane.FETCH_SIZES)
-            for contest in data_plane.contests():
-                if given.only in contest.metric:
-                    table.add(data_plane.measure(contest, subject, folder / "reference", rounds, seconds))
+        for row in data_plane_rows(folder, given.only, rounds, seconds):
+            table.add(row)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    if given.only in "cluster start":
+        for row in start_time.rows(rounds):
+            table.add(row)
+    if given.only in "codec":
+        table.head("ratio = reference / ours, which is to be at least `bound`")
+        for row in codec.rows(slices):
+            table.add(row)
     return table.finish()
 
 

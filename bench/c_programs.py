@@ -13,7 +13,7 @@ from bench.frames import Frame
 
 _SOURCES = Path(__file__).parent / "c"
 _BUILT = Path("build/bench")
-SEGMENT_BYTES = 268_435_456
+SEGMENT_BYTES = 134_217_728
 _OVER_S = 60.0
 
 
@@ -75,7 +75,9 @@ class Load:
             raise RuntimeError(f"load {self.name} ended with {process.returncode}")
         result = LoadResult(**json.loads(out))
         if result.errors:
-            raise RuntimeError(f"load {self.name}: {result.errors} answers with an error, the first {result.first_error}")
+            raise RuntimeError(
+                f"load {self.name}: {result.errors} answers with an error, the first {result.first_error}"
+            )
         if not result.answers:
             raise RuntimeError(f"load {self.name} got no answer")
         return result

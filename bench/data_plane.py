@@ -49,17 +49,17 @@ def contests() -> Iterator[Contest]:
     for size, records, connections, bound in PRODUCES:
         frame = frames.produce(PRODUCE_TOPIC, frames.batch_of(size, records), records, ACKS_ALL)
         load = Load(f"produce-{size}", frame, connections)
-        yield Contest(f"produce {_human(size)}, CPU s a GB", load, bound, gb_of=size)
+        yield Contest(f"produce {human(size)}, CPU s a GB", load, bound, gb_of=size)
     for size, connections, bound in FETCHES:
         load = Load(f"fetch-{size}", frames.fetch(fetch_topic(size), size), connections)
-        yield Contest(f"fetch {_human(size)}, us a request", load, bound, fetch_bytes=size)
+        yield Contest(f"fetch {human(size)}, us a request", load, bound, fetch_bytes=size)
     bare = Load("bare-api-versions", frames.Frame(asks.data), 100)
     yield Contest("C itself: ApiVersions to bare echo, us a request", bare, 1.3, sides=(_BROKER, _ECHO))
     size, records, connections, _ = PRODUCES[-1]
     frame = frames.produce(PRODUCE_TOPIC, frames.batch_of(size, records), records, ACKS_ALL)
     bare = Load("bare-produce", frames.Frame(frame.data, frame.batch_at, records), connections)
     yield Contest(
-        f"C itself: {_human(size)} produce to recv + crc + pwrite, CPU s a GB",
+        f"C itself: {human(size)} produce to recv + crc + pwrite, CPU s a GB",
         bare,
         1.3,
         gb_of=size,
@@ -67,7 +67,7 @@ def contests() -> Iterator[Contest]:
     )
 
 
-def _human(size_bytes: int) -> str:
+def human(size_bytes: int) -> str:
     return f"{size_bytes // 2**20} MB" if size_bytes >= 2**20 else f"{size_bytes // 1024} KB"
 
 

@@ -21,7 +21,7 @@ class Subject:
 
     def __init__(self, folder: Path) -> None:
         self._cluster = ProcessCluster(
-            folder, 1, overrides={"log.retention.check.interval.ms": "200"}
+            folder, 1, overrides={"log.retention.check.interval.ms": "50", "data.plane.measure.polls": "true"}
         )
         self._broker = self._cluster.brokers[1]
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-_HEAD = f"{'metric':62}{'ours':>11}{'reference':>11}{'ratio':>8}{'bound':>8}"
+_HEAD = f"{'metric':70}{'ours':>11}{'reference':>11}{'ratio':>8}{'bound':>8}"
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ def at_most(metric: str, ours: float, reference: float, bound: float | None) -> 
     return Row(metric, ours, reference, ratio, bound, bound is None or ratio <= bound)
 
 
-def at_least(metric: str, ours: float, reference: float, bound: float) -> Row:
+def at_least(metric: str, ours: float, reference: float, bound: float | None) -> Row:
     """reference ÷ ours, which must be at least `bound`."""
     ratio = reference / ours
-    return Row(metric, ours, reference, ratio, bound, ratio >= bound)
+    return Row(metric, ours, reference, ratio, bound, bound is None or ratio >= bound)
 
 
 def absolute(metric: str, ours: float, bound: float | None) -> Row:
@@ -52,7 +52,7 @@ class Table:
     def add(self, row: Row) -> None:
         self.rows.append(row)
         verdict = ("holds" if row.holds else "FAILS") if row.bound is not None else ""
-        print(f"{row.metric:62}{_cell(row.ours, 11)}{_cell(row.reference, 11)}{_cell(row.ratio, 8)}"
+        print(f"{row.metric:70}{_cell(row.ours, 11)}{_cell(row.reference, 11)}{_cell(row.ratio, 8)}"
               f"{_cell(row.bound, 8)}  {verdict}", flush=True)  # fmt: skip
 
     def finish(self) -> int:

@@ -43,8 +43,8 @@ class DataChannel:
 
     __slots__ = (
         "_arrived", "_closing", "_corked", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_reader",
-        "_recv_into", "_resuming", "_send", "_size_prefix", "_sock", "_view", "active_at", "bytes_in", "bytes_out", "closed", "fault",
-        "local_address", "on_closed", "on_ready", "peer_address", "stalled_since",
+        "_recv_into", "_resuming", "_send", "_size_prefix", "_sock", "_view", "active_at", "bytes_in", "bytes_out",
+        "closed", "fault", "local_address", "on_closed", "on_ready", "peer_address", "stalled_since",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket, max_frame_bytes: int = MAX_FRAME_SIZE_BYTES) -> None:

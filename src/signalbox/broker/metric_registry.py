@@ -7,11 +7,14 @@ recent values and give the quantiles Kafka gives.
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from signalbox.common.metrics import Counter, Histogram, MetricName
+
+log = logging.getLogger(__name__)
 
 _WINDOW = 1_024
 _QUANTILES = (0.5, 0.75, 0.95, 0.99, 0.999)
@@ -95,7 +98,13 @@ class MetricRegistry:
         for (name, tags), counter in list(self._counters.items()):
             yield Sample(name, tags, "counter", counter.value)
         for (name, tags), read in list(self._gauges.items()):
-            yield Sample(name, tags, "gauge", float(read()))
+            try:
+                value = float(read())
+            except Exception:
+                # One subject that cannot be read must not cost the whole page.
+                log.exception("the gauge %s cannot be read", name)
+                continue
+            yield Sample(name, tags, "gauge", value)
         for (name, tags), histogram in list(self._histograms.items()):
             yield Sample(name, (*tags, ("stat", "count")), "summary", histogram.count)
             yield Sample(name, (*tags, ("stat", "sum")), "summary", histogram.total)

@@ -1,4 +1,5 @@
-"""AlterConfigs (key 33) and IncrementalAlterConfigs (key 44): decided by the active controller. KIP-133, KIP-339.
+"""AlterConfigs (key 33) and IncrementalAlterConfigs (key 44): decided by the active controller. KIP-133,
+KIP-339; versions 0-2, 0-1.
 
 Both are per resource: those the principal may not touch are answered here, the rest goes to the controller in one
 request, the answers are merged (F6). A resource named twice is INVALID_REQUEST. Needs ALTER_CONFIGS on the topic, or

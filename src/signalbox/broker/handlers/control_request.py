@@ -1,4 +1,5 @@
 """LeaderAndIsr (4), StopReplica (5), UpdateMetadata (6): the controller tells this broker what it hosts and what is.
+Versions 0-7, 0-4, 0-8.
 
 Each needs CLUSTER_ACTION. The broker epoch is checked first (smaller than our own is STALE_BROKER_EPOCH, -1 is not
 checked), the controller epoch next; what a stale one is answered with differs per API (facts: 4.4).

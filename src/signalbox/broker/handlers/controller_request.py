@@ -1,4 +1,5 @@
 """ControlledShutdown (7), AlterPartition (56), AllocateProducerIds (67): brokers ask the active controller.
+Versions 0-3, 0-3, 0.
 
 Need CLUSTER_ACTION on the cluster. They are never forwarded: the asking broker knows the active controller, and one
 that is not active answers NOT_CONTROLLER so that it looks again.

@@ -1,4 +1,5 @@
 """DescribeGroups (15), ListGroups (16), DeleteGroups (42): groups seen from outside, and removed.
+Versions 0-6, 0-5, 0-2.
 
 DescribeGroups needs DESCRIBE and DeleteGroups DELETE on each group; the others are answered one by one.
 ListGroups shows all to who may DESCRIBE the cluster, else the groups that may be described.

@@ -1,4 +1,5 @@
 """JoinGroup (11), Heartbeat (12), LeaveGroup (13), SyncGroup (14): a member speaks to its coordinator.
+Versions 0-9, 0-4, 0-5, 0-5.
 
 All four need READ on the group and name it in `group_id`; what the group makes of it is the coordinator's.
 """

@@ -1,4 +1,5 @@
 """ListOffsets (2), OffsetForLeaderEpoch (23), DeleteRecords (21): offsets that the leader is asked for, or moves.
+Versions 1-11, 2-4, 0-2.
 
 ListOffsets needs DESCRIBE on the topic, OffsetForLeaderEpoch DESCRIBE or CLUSTER_ACTION, DeleteRecords DELETE. The
 answers are replication's, per partition.

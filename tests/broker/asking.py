@@ -1,0 +1,150 @@
+"""Requests as a broker meets them: a small cluster's image, principals with ACLs, and questions put to a handler."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from signalbox.broker.api_request import ApiRequest, Handler
+from signalbox.broker.error_responses import failure
+from signalbox.common.audit_event import AuditEvent
+from signalbox.common.endpoint import SecurityProtocol
+from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.error_table import KafkaError
+from signalbox.protocol.headers import RequestHeader, encode_request_header
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest as Update
+from signalbox.security.acl import (
+    CLUSTER_NAME,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermission,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from signalbox.security.acl_authorizer import AclAuthorizer
+from signalbox.security.acl_view import AclIndex
+from signalbox.security.authorizer import AllowAllAuthorizer
+from signalbox.security.principal import KafkaPrincipal
+from signalbox.security.request_context import RequestContext
+
+ALLOW_ALL = AllowAllAuthorizer()
+PORTS = {"CLIENT": 9000, "REPLICATION": 9100, "CONTROL": 9200}
+
+
+def topic_id(topic: str) -> bytes:
+    """The id that a topic of the test cluster has."""
+    return topic.encode().ljust(16, b"\1")[:16]
+
+
+def update(
+    brokers: Mapping[int, Iterable[str]], topics: Mapping[str, Mapping[int, tuple[int, list[int]]]] | None = None
+) -> Update:
+    """What the controller says: brokers with their listeners, topics as partition → (leader, replicas)."""
+    live = [
+        Update.UpdateMetadataBroker(
+            id=broker_id,
+            rack=f"rack{broker_id}",
+            endpoints=[
+                Update.UpdateMetadataEndpoint(
+                    host=f"{name.lower()}{broker_id}", port=PORTS[name] + broker_id, listener=name, security_protocol=0
+                )
+                for name in listeners
+            ],
+        )
+        for broker_id, listeners in brokers.items()
+    ]
+    states = [
+        Update.UpdateMetadataTopicState(
+            topic_name=topic,
+            topic_id=topic_id(topic),
+            partition_states=[
+                Update.UpdateMetadataPartitionState(
+                    partition_index=index, leader=leader, leader_epoch=5, isr=replicas, replicas=replicas
+                )
+                for index, (leader, replicas) in partitions.items()
+            ],
+        )
+        for topic, partitions in (topics or {}).items()
+    ]
+    return Update(controller_id=1, controller_epoch=1, live_brokers=live, topic_states=states)
+
+
+def cache_of(
+    brokers: Mapping[int, Iterable[str]] | None = None,
+    topics: Mapping[str, Mapping[int, tuple[int, list[int]]]] | None = None,
+) -> MetadataCache:
+    """By default brokers 1 to 3, of which broker 3 lacks CLIENT."""
+    cache = MetadataCache()
+    everywhere = ("CLIENT", "REPLICATION", "CONTROL")
+    cache.apply_update_metadata(update(brokers or {1: everywhere, 2: everywhere, 3: everywhere[1:]}, topics))
+    return cache
+
+
+def context(principal: str = "alice", listener: str = "CLIENT", **more: Any) -> RequestContext:
+    """A plaintext connection from 10.0.0.7."""
+    fields = {"principal": KafkaPrincipal("User", principal), **more}
+    return RequestContext("c-1", listener, SecurityProtocol.PLAINTEXT, "10.0.0.7", b"\x0a\0\0\x07", **fields)
+
+
+def request_of(
+    body: Any, version: int, who: RequestContext | None = None, *, client_id: str = "test", correlation_id: int = 7
+) -> ApiRequest:
+    """The request as it arrives: the body is encoded and read again at the version."""
+    key = ApiKey(body.api_key)
+    header = RequestHeader(key, version, correlation_id, client_id)
+    encoded = body.encode(version)
+    frame = encode_request_header(key, version, correlation_id, client_id) + encoded
+    return ApiRequest(header, type(body).decode(encoded, version), who or context(), frame, 0.0)
+
+
+def answer_to(handler: Handler, request: ApiRequest) -> Any:
+    """What the client reads: the handler's answer, or its error, encoded at the version and read again."""
+
+    async def run() -> Any:
+        try:
+            answer = handler(request)
+            return await answer if inspect.isawaitable(answer) else answer
+        except KafkaError as error:
+            return failure(request, error.error, str(error))
+
+    return as_read(request, asyncio.run(run()))
+
+
+def as_read(request: ApiRequest, answer: Any) -> Any:
+    """A response message as the client decodes it; any other kind of answer as it is."""
+    if not hasattr(answer, "encode_chunks"):
+        return answer
+    version = request.header.api_version
+    payload = b"".join(bytes(chunk) for chunk in answer.encode_chunks(version))
+    return API_TABLE[request.header.api_key].response.decode(payload, version)
+
+
+def acl(*entries: tuple[str, str, str] | tuple[str, str, str, str]) -> AclAuthorizer:
+    """An authorizer of (user, OPERATION, topic or `group:name` or `cluster`[, "deny"]); all else is refused."""
+    bindings = []
+    for user, operation, resource, *deny in entries:
+        kind, _, name = resource.rpartition(":")
+        if resource == "cluster":
+            pattern = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
+        else:
+            pattern = ResourcePattern(ResourceType.GROUP if kind == "group" else ResourceType.TOPIC, name)
+        permission = AclPermission.DENY if deny else AclPermission.ALLOW
+        bindings.append(
+            AclBinding(pattern, AccessControlEntry(f"User:{user}", "*", AclOperation[operation], permission))
+        )
+    return AclAuthorizer(AclIndex(bindings))
+
+
+class Recorded:
+    """An audit sink that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.events: list[AuditEvent] = []
+
+    def record(self, event: AuditEvent) -> None:
+        self.events.append(event)

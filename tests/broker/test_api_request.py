@@ -1,0 +1,20 @@
+"""A request carries what forwarding needs, and says who passed it on."""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import NO_ANSWER, ApiRequest, CloseConnection, NoAnswer, RawAnswer
+from signalbox.protocol.headers import RequestHeader
+from tests.broker.asking import context
+
+
+def test_a_request_comes_from_its_client_unless_said_otherwise() -> None:
+    header = RequestHeader(3, 12, 1, "c")
+    assert ApiRequest(header, None, context(), b"f", 1.5).forwarded_by is None
+    forwarded = ApiRequest(header, None, context(), b"f", 1.5, "User:broker")
+    assert (forwarded.forwarded_by, forwarded.frame, forwarded.received_at) == ("User:broker", b"f", 1.5)
+
+
+def test_the_answers_that_are_no_messages() -> None:
+    assert isinstance(NO_ANSWER, NoAnswer)
+    assert RawAnswer(b"x").payload == b"x"
+    assert CloseConnection("why").reason == "why"

@@ -1,0 +1,74 @@
+"""What an admin request was about, in a few words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.audit_resources import first_error, named_resources
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
+from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+
+
+def topics(count: int) -> CreateTopicsRequest:
+    return CreateTopicsRequest(topics=[CreateTopicsRequest.CreatableTopic(name=f"t{n}") for n in range(count)])
+
+
+STATE = DeleteTopicsRequest.DeleteTopicState
+DELETED = DeleteTopicsRequest(topic_names=["a"], topics=[STATE(name="b"), STATE(topic_id=b"\x0f" * 16)])
+CHANGED = IncrementalAlterConfigsRequest(
+    resources=[IncrementalAlterConfigsRequest.AlterConfigsResource(resource_type=2, resource_name="t")]
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "body", "named"),
+    [
+        (ApiKey.CREATE_TOPICS, topics(2), "t0,t1"),
+        (ApiKey.CREATE_TOPICS, topics(0), ""),
+        (ApiKey.DELETE_TOPICS, DELETED, f"a,b,{'0f' * 16}"),
+        (ApiKey.CREATE_PARTITIONS, CreatePartitionsRequest(topics=[]), ""),
+        (ApiKey.INCREMENTAL_ALTER_CONFIGS, CHANGED, "2:t"),
+        (ApiKey.CONTROLLED_SHUTDOWN, ControlledShutdownRequest(broker_id=3), "broker 3"),
+        (ApiKey.METADATA, None, ""),
+    ],
+)
+def test_names(key: ApiKey, body: Any, named: str) -> None:
+    assert named_resources(key, body) == named
+
+
+def test_only_the_first_twenty_are_named() -> None:
+    assert named_resources(ApiKey.CREATE_TOPICS, topics(23)).endswith("t18,t19,+3")
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (CreateTopicsResponse(), ""),
+        (
+            CreateTopicsResponse(
+                topics=[
+                    CreateTopicsResponse.CreatableTopicResult(name="a"),
+                    CreateTopicsResponse.CreatableTopicResult(name="b", error_code=Error.TOPIC_ALREADY_EXISTS),
+                ]
+            ),
+            "TOPIC_ALREADY_EXISTS",
+        ),
+        (
+            DeleteTopicsResponse(responses=[DeleteTopicsResponse.DeletableTopicResult(error_code=100)]),
+            "UNKNOWN_TOPIC_ID",
+        ),
+        (
+            CreatePartitionsResponse(results=[CreatePartitionsResponse.CreatePartitionsTopicResult(error_code=37)]),
+            "INVALID_PARTITIONS",
+        ),
+    ],
+)
+def test_the_first_error(answer: Any, error: str) -> None:
+    assert first_error(answer) == error

@@ -1,0 +1,21 @@
+"""The controller that clients are shown: any broker that they can reach (F12)."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from signalbox.broker.exposed_controller import ExposedController
+from tests.broker.asking import cache_of
+
+
+@pytest.mark.spec("F12")
+def test_a_random_broker_of_the_listener_drawn_anew() -> None:
+    exposed = ExposedController(cache_of(), Random(1))
+    assert {exposed.id_for("CLIENT") for _ in range(50)} == {1, 2}
+    assert {exposed.id_for("REPLICATION") for _ in range(50)} == {1, 2, 3}
+
+
+def test_nobody_there() -> None:
+    assert ExposedController(cache_of(), Random(1)).id_for("NOWHERE") == -1

@@ -1,0 +1,94 @@
+"""Forwarding, row by row of F5: what the controller's side says, what the client sees."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from signalbox.broker.api_request import ApiRequest, CloseConnection, RawAnswer
+from signalbox.broker.forwarding import EnvelopeForwarder
+from signalbox.broker.forwarding_metrics import ForwardingMetrics
+from signalbox.common.metrics import NullMetrics
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.headers import encode_response_header
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.protocol.messages.envelope import EnvelopeResponse
+from signalbox.security.principal import DefaultPrincipalBuilder
+from tests.broker.asking import as_read, request_of
+
+INNER = encode_response_header(ApiKey.CREATE_TOPICS, 7, 7) + CreateTopicsResponse().encode(7)
+
+
+class Channel:
+    """The way to the controller: answers with `outcome`, or raises it."""
+
+    def __init__(self, outcome: EnvelopeResponse | Exception) -> None:
+        self._outcome = outcome
+        self.sent: list[tuple[bytes, bytes, bytes, int]] = []
+
+    async def envelope(self, request_data: bytes, principal: bytes, client_address: bytes, timeout_ms: int) -> Any:
+        self.sent.append((request_data, principal, client_address, timeout_ms))
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome
+
+
+def request() -> ApiRequest:
+    return request_of(CreateTopicsRequest(topics=[CreateTopicsRequest.CreatableTopic(name="t")]), 7)
+
+
+def forwarded(outcome: EnvelopeResponse | Exception) -> tuple[Any, ForwardingMetrics, Channel]:
+    channel, metrics = Channel(outcome), ForwardingMetrics(NullMetrics())
+    forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, 1234)
+    asked = request()
+    return as_read(asked, asyncio.run(forwarder.forward(asked))), metrics, channel
+
+
+@pytest.mark.spec("F3", "F5")
+def test_the_inner_answer_is_passed_on_as_it_is() -> None:
+    answer, metrics, channel = forwarded(EnvelopeResponse(response_data=INNER))
+    assert isinstance(answer, RawAnswer)
+    assert answer.payload == INNER
+    [(data, principal, address, timeout_ms)] = channel.sent
+    assert data == request().frame
+    assert str(DefaultPrincipalBuilder().deserialize(principal)) == "User:alice"
+    assert (address, timeout_ms) == (b"\x0a\0\0\x07", 1234)
+    assert (metrics.total, metrics.in_flight, metrics.authorization_failures) == (1, 0, 0)
+
+
+@pytest.mark.spec("F5")
+@pytest.mark.parametrize(
+    ("outcome", "error"),
+    [
+        (KafkaError(Error.REQUEST_TIMED_OUT), Error.REQUEST_TIMED_OUT),
+        (KafkaError(Error.UNSUPPORTED_VERSION), Error.UNKNOWN_SERVER_ERROR),  # it takes no Envelope at all
+        (KafkaError(Error.SASL_AUTHENTICATION_FAILED), Error.UNKNOWN_SERVER_ERROR),
+        (EnvelopeResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED), Error.UNKNOWN_SERVER_ERROR),
+        (EnvelopeResponse(error_code=Error.PRINCIPAL_DESERIALIZATION_FAILURE), Error.UNKNOWN_SERVER_ERROR),
+        (EnvelopeResponse(error_code=Error.INVALID_REQUEST), Error.UNKNOWN_SERVER_ERROR),
+        (EnvelopeResponse(error_code=12345), Error.UNKNOWN_SERVER_ERROR),
+        (EnvelopeResponse(response_data=None), Error.UNKNOWN_SERVER_ERROR),
+        (EnvelopeResponse(response_data=b"\0"), Error.UNKNOWN_SERVER_ERROR),
+        (EnvelopeResponse(response_data=b"\0\0\0\1" + INNER[4:]), Error.UNKNOWN_SERVER_ERROR),  # another's answer
+    ],
+)
+def test_errors(outcome: EnvelopeResponse | Exception, error: Error) -> None:
+    answer, metrics, _ = forwarded(outcome)
+    assert [(topic.name, topic.error_code) for topic in answer.topics] == [("t", error)]
+    assert metrics.in_flight == 0
+
+
+@pytest.mark.spec("F5")
+def test_a_version_the_controller_lacks_closes_the_connection() -> None:
+    answer, _, _ = forwarded(EnvelopeResponse(error_code=Error.UNSUPPORTED_VERSION))
+    assert isinstance(answer, CloseConnection)
+
+
+@pytest.mark.spec("F5")
+def test_a_refused_broker_is_a_fault_of_the_cluster(caplog: pytest.LogCaptureFixture) -> None:
+    _, metrics, _ = forwarded(EnvelopeResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED))
+    assert metrics.authorization_failures == 1
+    assert "BROKER_AUTHORIZATION_FAILURE" in caplog.text

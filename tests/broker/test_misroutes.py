@@ -1,0 +1,35 @@
+"""Refused identities: counted, audited, logged once an interval (R3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.misroutes import MisrouteLog
+from signalbox.common.audit_event import AuditKind
+from signalbox.common.clock import ManualClock
+from signalbox.protocol.messages.api_versions import ApiVersionsRequest
+from tests.broker.asking import Recorded, request_of
+
+
+@pytest.mark.spec("R3")
+def test_each_refusal_is_counted_and_audited_and_logged_once_an_interval(caplog: pytest.LogCaptureFixture) -> None:
+    registry, sink, clock = MetricRegistry(), Recorded(), ManualClock()
+    misroutes = MisrouteLog(registry, sink, clock)
+    request = request_of(ApiVersionsRequest(), 5)
+    misroutes.refused(request, ("mine", 2), ("mine", 1))
+    misroutes.refused(request, ("theirs", 1), ("mine", 1))
+    clock.advance(11_000)
+    misroutes.refused(request, ("theirs", 2), ("mine", 1))
+    assert misroutes.count == 3
+    counted = {sample.tags: sample.value for sample in registry.samples()}
+    assert counted == {(("kind", "node"), ("listener", "CLIENT")): 1, (("kind", "cluster"), ("listener", "CLIENT")): 2}
+    assert [(e.kind, e.expected, e.actual, e.error) for e in sink.events] == [
+        (AuditKind.MISROUTED, "mine/2", "mine/1", "REBOOTSTRAP_REQUIRED"),
+        (AuditKind.MISROUTED, "theirs/1", "mine/1", "REBOOTSTRAP_REQUIRED"),
+        (AuditKind.MISROUTED, "theirs/2", "mine/1", "REBOOTSTRAP_REQUIRED"),
+    ]
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 2
+    assert "client id test at 10.0.0.7" in lines[0]
+    assert "1 more since" in lines[1]

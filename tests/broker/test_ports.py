@@ -1,0 +1,35 @@
+"""The neighbours that wiring hands over have what the broker's ports ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker import ports
+from signalbox.broker.forwarding import EnvelopeForwarder
+from signalbox.broker.request_observer import AuditingObserver
+from signalbox.broker.topic_creation import TopicCreator
+from signalbox.client.controller_channel import ControllerChannel
+from signalbox.controller.runtime import Controller
+from signalbox.network.inbound_request import InboundRequest
+from signalbox.wiring.topic_configs import ConfigValuesView
+
+
+@pytest.mark.parametrize(
+    ("port", "neighbour"),
+    [
+        (ports.InboundRequest, InboundRequest),
+        (ports.ActiveController, Controller),
+        (ports.Forwarder, EnvelopeForwarder),
+        (ports.RequestObserver, AuditingObserver),
+        (ports.ControllerRequests, ControllerChannel),
+        (ports.EnvelopeChannel, ControllerChannel),
+        (ports.ConfigValues, ConfigValuesView),
+        (ports.TopicCreation, TopicCreator),
+    ],
+)
+def test_nothing_is_missing_and_no_port_is_wide(port: Any, neighbour: Any) -> None:
+    wanted = {name for name in vars(port) if not name.startswith("_")}
+    assert {name for name in wanted if not hasattr(neighbour, name)} == set()
+    assert len(wanted) <= 10

@@ -1,0 +1,62 @@
+"""Producer ids come in blocks; nobody gets one twice."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from signalbox.broker.producer_ids import ProducerIdBlocks
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
+
+
+class Me:
+    node_id = 1
+    broker_epoch = 42
+
+
+class Controller:
+    """Hands out blocks of three; fails as often as it is told to."""
+
+    def __init__(self, *troubles: Any) -> None:
+        self._troubles = list(troubles)
+        self.asked: list[tuple[int, int]] = []
+        self._start = 0
+
+    async def request(self, message: Any, timeout_ms: int) -> Any:
+        self.asked.append((message.broker_id, message.broker_epoch))
+        await asyncio.sleep(0)
+        if self._troubles:
+            trouble = self._troubles.pop(0)
+            if isinstance(trouble, Exception):
+                raise trouble
+            return trouble
+        start, self._start = self._start, self._start + 3
+        return AllocateProducerIdsResponse(producer_id_start=start, producer_id_len=3)
+
+
+def test_many_at_once_share_blocks_without_a_repeat() -> None:
+    async def scenario() -> None:
+        controller = Controller()
+        blocks = ProducerIdBlocks(controller, Me(), 1000)
+        found = await asyncio.gather(*(blocks.next() for _ in range(7)))
+        assert sorted(found) == list(range(7))
+        assert controller.asked == [(1, 42)] * 3
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "trouble", [KafkaError(Error.REQUEST_TIMED_OUT), AllocateProducerIdsResponse(error_code=Error.STALE_BROKER_EPOCH)]
+)
+def test_no_block_is_retriable_and_the_next_asks_again(trouble: Any) -> None:
+    async def scenario() -> None:
+        blocks = ProducerIdBlocks(Controller(trouble), Me(), 1000)
+        with pytest.raises(KafkaError) as refused:
+            await blocks.next()
+        assert refused.value.error is Error.COORDINATOR_LOAD_IN_PROGRESS
+        assert await blocks.next() == 0
+
+    asyncio.run(scenario())

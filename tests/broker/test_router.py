@@ -1,0 +1,307 @@
+"""Every request ends exactly once: answered, closed, or answered with nothing, whatever its handler does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from signalbox.broker.api_request import NO_ANSWER, ApiRequest, CloseConnection, RawAnswer
+from signalbox.broker.router import Router
+from signalbox.broker.routes import ROUTES, Route
+from signalbox.common.clock import ManualClock
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.headers import RequestHeader, decode_response_header, encode_request_header
+from signalbox.protocol.messages.api_versions import ApiVersionsResponse
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from signalbox.protocol.messages.produce import ProduceRequest
+from signalbox.replication.pending import Pending
+from signalbox.security.request_context import RequestContext
+from tests.broker.asking import context
+
+ROWS = {row.api_key: row for row in ROUTES}
+
+
+class Inbound:
+    """A request as network hands it over; remembers how it ended."""
+
+    received_at = 0.0
+
+    def __init__(self, header: RequestHeader, body: bytes) -> None:
+        self.header = header
+        head = encode_request_header(*header)
+        self.frame = head + body
+        self.body_offset = len(head)
+        self.context: RequestContext = context()
+        self.ends: list[Any] = []
+
+    def respond(self, chunks: list[Any]) -> None:
+        self.ends.append(b"".join(map(bytes, chunks)))
+
+    def respond_nothing(self) -> None:
+        self.ends.append(None)
+
+    def refuse(self, reason: str) -> None:
+        self.ends.append(CloseConnection(reason))
+
+    def close_connection(self, reason: str) -> None:
+        self.ends.append(CloseConnection(reason))
+
+    @property
+    def answer(self) -> Any:
+        """The only answer, as the client reads it."""
+        [payload] = self.ends
+        key, version = self.header.api_key, self.header.api_version
+        correlation_id, offset = decode_response_header(payload, key, version)
+        assert correlation_id == self.header.correlation_id
+        return API_TABLE[key].response.decode(payload, version, offset)
+
+    @property
+    def closed_for(self) -> str:
+        [end] = self.ends
+        assert isinstance(end, CloseConnection)
+        return end.reason
+
+
+class Controller:
+    is_active = True
+
+    async def handle(self, api_key: int, request: Any, context: Any) -> Any:
+        return CreateTopicsResponse()
+
+
+class Forwarder:
+    def __init__(self) -> None:
+        self.forwarded: list[ApiRequest] = []
+
+    async def forward(self, request: ApiRequest) -> Any:
+        self.forwarded.append(request)
+        return RawAnswer(b"raw")
+
+
+class Observer:
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, int]] = []
+
+    def observe(self, request: ApiRequest, row: Any, answer: Any, response_bytes: int, duration_s: float) -> None:
+        self.seen.append((row.api_key.name, response_bytes))
+
+
+class House:
+    """A router with one handler for everything."""
+
+    def __init__(self, handler: Callable[[ApiRequest], Any]) -> None:
+        self.controller, self.forwarder, self.observer = Controller(), Forwarder(), Observer()
+        self.router = Router(self.controller, self.forwarder, self.observer, ManualClock())
+        self.router.install({int(key): Route(row, handler) for key, row in ROWS.items()})
+
+    def submit(self, inbound: Inbound) -> Inbound:
+        self.router.submit(inbound)
+        return inbound
+
+
+def heartbeat(version: int = 4) -> Inbound:
+    return Inbound(
+        RequestHeader(ApiKey.HEARTBEAT, version, 5, "c"), HeartbeatRequest(group_id="g", member_id="m").encode(version)
+    )
+
+
+def create_topics() -> Inbound:
+    body = CreateTopicsRequest(topics=[CreateTopicsRequest.CreatableTopic(name="t")])
+    return Inbound(RequestHeader(ApiKey.CREATE_TOPICS, 7, 5, "c"), body.encode(7))
+
+
+def produce(acks: int) -> Inbound:
+    return Inbound(RequestHeader(ApiKey.PRODUCE, 9, 5, "c"), ProduceRequest(acks=acks, timeout_ms=1).encode(9))
+
+
+def fails(error: Exception) -> Callable[[ApiRequest], Any]:
+    def handler(request: ApiRequest) -> Any:
+        raise error
+
+    return handler
+
+
+def fails_later(error: Exception) -> Callable[[ApiRequest], Any]:
+    async def handler(request: ApiRequest) -> Any:
+        await asyncio.sleep(0)
+        raise error
+
+    return handler
+
+
+async def turns(count: int = 6) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+class Broken:
+    """An answer that no version can carry."""
+
+    error_code = 0
+
+    def encode_chunks(self, version: int) -> list[Any]:
+        raise RuntimeError("no bytes for this")
+
+
+def test_an_answer_now() -> None:
+    house = House(lambda request: HeartbeatResponse(error_code=25))
+    inbound = house.submit(heartbeat())
+    assert inbound.answer.error_code == 25
+    assert house.observer.seen == [("HEARTBEAT", len(inbound.ends[0]))]
+
+
+def test_an_answer_later_by_coroutine_and_by_pending() -> None:
+    async def scenario() -> None:
+        async def later(request: ApiRequest) -> Any:
+            await asyncio.sleep(0)
+            return HeartbeatResponse(error_code=26)
+
+        inbound = House(later).submit(heartbeat())
+        assert inbound.ends == []
+        await turns()
+        assert inbound.answer.error_code == 26
+
+        pending: Pending[Any] = Pending()
+        inbound = House(lambda request: pending).submit(heartbeat())
+        assert inbound.ends == []
+        pending.complete(HeartbeatResponse(error_code=27))
+        pending.complete(HeartbeatResponse(error_code=28))
+        assert inbound.answer.error_code == 27
+
+    asyncio.run(scenario())
+
+
+def test_the_answers_that_are_no_messages() -> None:
+    assert House(lambda request: NO_ANSWER).submit(heartbeat()).ends == [None]
+    assert House(lambda request: RawAnswer(b"xy")).submit(heartbeat()).ends == [b"xy"]
+    assert House(lambda request: CloseConnection("why")).submit(heartbeat()).closed_for == "why"
+
+
+@pytest.mark.parametrize("how", [fails, fails_later])
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (KafkaError(Error.GROUP_AUTHORIZATION_FAILED), Error.GROUP_AUTHORIZATION_FAILED),
+        (ValueError("a bug"), Error.UNKNOWN_SERVER_ERROR),
+        (KeyError("a bug"), Error.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_a_handler_that_fails_is_answered_for(how: Any, error: Exception, code: Error) -> None:
+    async def scenario() -> None:
+        inbound = House(how(error)).submit(heartbeat())
+        await turns()
+        assert inbound.answer.error_code == code
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("how", [fails, fails_later])
+def test_without_acknowledgements_a_failure_closes(how: Any) -> None:
+    async def scenario() -> None:
+        inbound = House(how(KafkaError(Error.INVALID_REQUEST))).submit(produce(acks=0))
+        await turns()
+        assert "INVALID_REQUEST" in inbound.closed_for
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_an_answer_without_bytes_closes_the_connection_instead_of_muting_it(later: bool) -> None:
+    async def scenario() -> None:
+        async def coroutine(request: ApiRequest) -> Any:
+            return Broken()
+
+        house = House(coroutine if later else lambda request: Broken())
+        inbound = house.submit(heartbeat())
+        await turns()
+        assert inbound.closed_for == "internal error"
+
+    asyncio.run(scenario())
+
+
+def test_a_field_the_version_lacks_becomes_an_error_answer() -> None:
+    response = CreateTopicsResponse(topics=[CreateTopicsResponse.CreatableTopicResult(name=None)])
+    inbound = House(lambda request: response).submit(create_topics())
+    assert [topic.error_code for topic in inbound.answer.topics] == [Error.UNKNOWN_SERVER_ERROR]
+
+
+def test_a_body_that_does_not_parse_closes() -> None:
+    inbound = heartbeat()
+    inbound.frame = inbound.frame[:-4]
+    House(lambda request: HeartbeatResponse()).submit(inbound)
+    assert "HEARTBEAT v4 does not parse" in inbound.closed_for
+
+
+def test_bytes_after_the_body_are_ignored() -> None:
+    inbound = heartbeat()
+    inbound.frame += b"\0\0\0"
+    assert House(lambda request: HeartbeatResponse()).submit(inbound).answer.error_code == 0
+
+
+def test_an_api_without_a_route_closes() -> None:
+    inbound = Inbound(RequestHeader(ApiKey.ELECT_LEADERS, 0, 1, None), b"")
+    assert "not served" in House(lambda request: None).submit(inbound).closed_for
+    with pytest.raises(DecodeError):
+        House(lambda request: None).router.decode(ApiKey.ELECT_LEADERS, b"", 0, 0)
+
+
+@pytest.mark.parametrize("version", [6, 99, 32767, -1])
+def test_api_versions_reaches_its_handler_at_any_version(version: int) -> None:
+    seen: list[ApiRequest] = []
+
+    def handler(request: ApiRequest) -> Any:
+        seen.append(request)
+        return RawAnswer(b"")
+
+    House(handler).submit(Inbound(RequestHeader(ApiKey.API_VERSIONS, version, 1, "c"), b"\xff garbage"))
+    assert [request.body for request in seen] == [None]
+
+
+@pytest.mark.spec("F2")
+def test_the_controllers_business_is_forwarded_once_and_only_off_the_controller() -> None:
+    async def scenario() -> None:
+        house = House(lambda request: CreateTopicsResponse())
+        assert house.submit(create_topics()).answer.topics == []
+        house.controller.is_active = False
+        inbound = house.submit(create_topics())
+        await turns()
+        assert inbound.ends == [b"raw"]
+        [asked] = house.forwarder.forwarded
+        assert bytes(asked.frame) == inbound.frame
+        asked.forwarded_by = "User:broker"  # came in an Envelope: never forwarded again
+        assert isinstance(house.router.answer(asked), CreateTopicsResponse)
+        assert house.submit(heartbeat()).ends  # not the controller's business
+        assert len(house.forwarder.forwarded) == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_stop_ends_whoever_still_waits() -> None:
+    async def scenario() -> None:
+        async def never(request: ApiRequest) -> Any:
+            await asyncio.get_running_loop().create_future()
+
+        house = House(never)
+        inbound = house.submit(heartbeat())
+        await turns()
+        house.router.close()
+        await turns()
+        assert inbound.closed_for == "the broker is stopping"
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(scenario())
+
+
+def test_an_observer_sees_what_ended_and_nothing_else() -> None:
+    house = House(lambda request: ApiVersionsResponse())
+    house.submit(heartbeat(0))
+    inbound = heartbeat()
+    inbound.frame = inbound.frame[:-4]
+    house.submit(inbound)
+    assert [name for name, _ in house.observer.seen] == ["HEARTBEAT"]

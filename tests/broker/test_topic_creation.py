@@ -1,0 +1,138 @@
+"""Missing topics are created by the active controller, wherever it is; who asks for the same one joins (F10, F11)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from signalbox.broker.topic_creation import TopicCreationSettings, TopicCreator, TopicShape
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.headers import decode_request_header, encode_response_header
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.protocol.messages.envelope import EnvelopeResponse
+from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.security.principal import DefaultPrincipalBuilder
+from tests.broker.asking import context, request_of
+
+SERDE = DefaultPrincipalBuilder()
+SHAPES = {"__consumer_offsets": TopicShape(50, 3, {"cleanup.policy": "compact"})}
+
+
+class Cluster:
+    """The active controller, here or elsewhere; answers with `outcome`."""
+
+    def __init__(self, outcome: Any = 0, *, here: bool = False) -> None:
+        self.is_active = here
+        self.outcome = outcome
+        self.asked: list[tuple[str, CreateTopicsRequest]] = []
+        self.principals: list[str] = []
+
+    def _answer(self, way: str, request: CreateTopicsRequest) -> Any:
+        self.asked.append((way, request))
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        if not isinstance(self.outcome, int):
+            return self.outcome
+        result = CreateTopicsResponse.CreatableTopicResult(
+            name=request.topics[0].name, error_code=self.outcome, error_message="says who" if self.outcome else None
+        )
+        return CreateTopicsResponse(topics=[result])
+
+    async def handle(self, api_key: int, request: Any, context: Any) -> Any:
+        self.principals.append(str(context.principal))
+        return self._answer("here", request)
+
+    async def request(self, message: Any, timeout_ms: int) -> Any:
+        return self._answer("plain", message)
+
+    async def envelope(self, request_data: bytes, principal: bytes, client_address: bytes, timeout_ms: int) -> Any:
+        await asyncio.sleep(0)
+        self.principals.append(str(SERDE.deserialize(principal)))
+        header, offset = decode_request_header(request_data)
+        assert header == (ApiKey.CREATE_TOPICS, 7, 7, "test")
+        answer = self._answer("envelope", CreateTopicsRequest.decode(request_data, 7, offset))
+        if isinstance(answer, EnvelopeResponse):
+            return answer
+        head = encode_response_header(ApiKey.CREATE_TOPICS, 7, header.correlation_id)
+        return EnvelopeResponse(response_data=head + answer.encode(7))
+
+    def creator(self) -> TopicCreator:
+        settings = TopicCreationSettings(SHAPES, 1234)
+        return TopicCreator(self, self, self, SERDE, context("broker-1"), settings)
+
+
+ASKED = request_of(MetadataRequest(), 12)
+
+
+def created(cluster: Cluster, topic: str = "t", request: Any = ASKED) -> tuple[int, str]:
+    async def scenario() -> tuple[int, str]:
+        return await cluster.creator().create(topic, request)
+
+    return asyncio.run(scenario())
+
+
+@pytest.mark.spec("F10")
+@pytest.mark.parametrize(
+    ("here", "request_", "way", "principals"),
+    [
+        (True, ASKED, "here", ["User:alice"]),
+        (True, None, "here", ["User:broker-1"]),
+        (False, ASKED, "envelope", ["User:alice"]),
+        (False, None, "plain", []),
+    ],
+)
+def test_the_way_and_in_whose_name(here: bool, request_: Any, way: str, principals: list[str]) -> None:
+    cluster = Cluster(here=here)
+    assert created(cluster, request=request_) == (0, "")
+    assert [name for name, _ in cluster.asked] == [way]
+    assert cluster.principals == principals
+
+
+def test_shapes() -> None:
+    cluster = Cluster(here=True)
+    created(cluster, "__consumer_offsets")
+    created(cluster, "t")
+    offsets, plain = (request.topics[0] for _, request in cluster.asked)
+    assert (offsets.num_partitions, offsets.replication_factor) == (50, 3)
+    assert [(config.name, config.value) for config in offsets.configs] == [("cleanup.policy", "compact")]
+    assert (plain.num_partitions, plain.replication_factor, plain.configs) == (-1, -1, [])
+    assert cluster.asked[0][1].timeout_ms == 1234
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code"),
+    [
+        (Error.TOPIC_ALREADY_EXISTS, 0),
+        (Error.POLICY_VIOLATION, Error.POLICY_VIOLATION),
+        (KafkaError(Error.REQUEST_TIMED_OUT), Error.REQUEST_TIMED_OUT),
+        (EnvelopeResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED), Error.UNKNOWN_SERVER_ERROR),
+        (EnvelopeResponse(response_data=None), Error.UNKNOWN_SERVER_ERROR),
+        (EnvelopeResponse(response_data=b"\0\0\0\7\0\xff"), Error.UNKNOWN_SERVER_ERROR),
+        (CreateTopicsResponse(), Error.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_outcomes(outcome: Any, code: int) -> None:
+    found, message = created(Cluster(int(outcome) if isinstance(outcome, Error) else outcome))
+    assert found == code
+    assert bool(message) == bool(code)
+
+
+@pytest.mark.spec("F10")
+def test_who_asks_for_the_same_topic_joins_and_a_later_one_asks_anew() -> None:
+    async def scenario() -> None:
+        cluster = Cluster()
+        creator = cluster.creator()
+        impatient = asyncio.ensure_future(creator.create("t", ASKED))
+        others = [asyncio.ensure_future(creator.create("t", ASKED)) for _ in range(3)]
+        await asyncio.sleep(0)
+        impatient.cancel()  # one that gives up does not spoil it for the others
+        assert await asyncio.gather(*others) == [(0, "")] * 3
+        assert len(cluster.asked) == 1
+        await creator.create("t", ASKED)
+        await creator.create("u", ASKED)
+        assert len(cluster.asked) == 3
+
+    asyncio.run(scenario())

@@ -11,6 +11,8 @@ for language, greeting in (("en", "hello"), ("de", "hallo"), ("fr", "bonjour")):
         "greetings",
         key=language.encode(),
         value=greeting.encode(),
-        on_delivery=lambda error, message: print(error or f"{message.topic()}-{message.partition()}@{message.offset()}"),
+        on_delivery=lambda error, message: print(
+            error or f"{message.topic()}-{message.partition()}@{message.offset()}"
+        ),
     )
 producer.flush(10)

@@ -9,7 +9,9 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from tests.system.clusters import RoutedCluster, routed_cluster
+pytest.register_assert_rewrite("tests.system.loaded", "tests.system.clusters", "tests.system.console_tools")
+
+from tests.system.clusters import RoutedCluster, routed_cluster  # noqa: E402
 
 MakeTopic = Callable[..., str]
 

@@ -1,0 +1,98 @@
+"""A cluster of its own under idempotent acks=all load, to be hurt: what was acknowledged is judged at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from signalbox.testing.chaos.broker_logs import troubles
+from signalbox.testing.chaos.free_ports import free_ports
+from signalbox.testing.chaos.group import read_everything
+from signalbox.testing.chaos.ledger import Ledger, longest_silences
+from signalbox.testing.chaos.load import SteadyProducer
+from signalbox.testing.chaos.replicas import compare_replicas
+from signalbox.testing.chaos.state_reader import StateReader
+from signalbox.testing.chaos.verdict import judge
+from signalbox.testing.process_cluster import ProcessCluster
+from tests.system.clusters import QUICK, until
+
+TOPIC = "loaded"
+PARTITIONS = 3
+SESSION_S = 2.0
+_RATE = 600
+_OVERRIDES = {**QUICK, "broker.session.timeout.ms": str(int(SESSION_S * 1000)), "log.segment.bytes": "262144"}
+
+
+@dataclass
+class LoadedCluster:
+    """`state` reads the metadata file itself: no broker has to answer for it."""
+
+    cluster: ProcessCluster
+    state: StateReader
+    ledger: Ledger = field(default_factory=Ledger)
+
+    def leader(self) -> int:
+        """Of partition 0."""
+        return self.state.leaders(TOPIC)[0]
+
+    def controller(self) -> int:
+        return until(lambda: max(self.state.controller_id(), 0), "a controller")
+
+    def wait_until_whole(self) -> None:
+        """All brokers registered and all replicas in sync."""
+        until(lambda: not self.state.what_is_missing(len(self.cluster.brokers)), "a whole cluster")
+
+    @contextmanager
+    def load(self) -> Iterator[None]:
+        """Records go out all the while; afterwards every one must have been acknowledged."""
+        producer = SteadyProducer(0, self.cluster.bootstrap(), TOPIC, _RATE, self.ledger)
+        producer.start()
+        until(lambda: len(self.ledger.acknowledged) > 200, "the first records")
+        try:
+            yield
+            self.wait_for_more(300)
+        finally:
+            unanswered = producer.stop(40)
+        assert unanswered == 0
+        assert self.ledger.refused == []
+        assert len(self.ledger.acknowledged) == producer.sent
+
+    def wait_for_more(self, count: int) -> None:
+        """So many more acknowledgements."""
+        goal = len(self.ledger.acknowledged) + count
+        until(lambda: len(self.ledger.acknowledged) >= goal, f"{count} more acknowledgements")
+
+    def longest_silence_s(self) -> float:
+        times = [list(moments) for moments in self.ledger.times.values()]
+        return max(longest_silences(times, 0.0, time.monotonic()))
+
+    def judge(self) -> None:
+        """Nothing acknowledged is lost, twice or out of order; no broker complained; all replicas are equal on disk."""
+        found = read_everything(self.cluster.bootstrap(), TOPIC, PARTITIONS, 30)
+        everything = {(part, offset): record for part, rows in found.items() for offset, record in rows}
+        assert judge(self.ledger.acknowledged, found, everything).examples == ()
+        assert len(everything) == len(self.ledger.acknowledged)
+        self.wait_until_whole()
+        self.cluster.stop()
+        for broker in self.cluster.brokers.values():
+            assert troubles(broker.log_file) == []
+        folders = {broker.folder.name: broker.folder / "data" for broker in self.cluster.brokers.values()}
+        assert compare_replicas(folders).differences == ()
+
+
+@contextmanager
+def loaded_cluster(folder: Path) -> Iterator[LoadedCluster]:
+    """Three brokers on ports that they keep, with the topic; ends whatever is left."""
+    cluster = ProcessCluster(folder, 3, first_port=free_ports(9, Random()), overrides=_OVERRIDES)
+    with cluster, StateReader(folder / "metadata.db") as state:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
+        new = NewTopic(TOPIC, PARTITIONS, replication_factor=3, config={"min.insync.replicas": "2"})
+        admin.create_topics([new], operation_timeout=20)[TOPIC].result(30)
+        yield LoadedCluster(cluster, state)

@@ -204,7 +204,10 @@ class Connection:
         """SASL after authentication: the start of a re-authentication where sessions end, else out of place (34)."""
         if self._buffer is not None:
             self._release()
-        if self.authentication is not None and self.authentication.renewable:
+        row = API_TABLE[header.api_key]
+        if not row.min_version <= header.api_version <= row.max_version:
+            self.refuse("unsupported_version", f"{row.name} version {header.api_version}", header)
+        elif self.authentication is not None and self.authentication.renewable:
             self.authentication.on_sasl_request(header, frame, body_offset)
         else:
             self.channel.send_frame((illegal_sasl_state(header),))

@@ -31,6 +31,8 @@ TEST_DEFAULTS: Mapping[str, str] = {
     "metrics.http.port": "-1",
 }
 
+_ANY_PORTS = "CLIENT://127.0.0.1:0,REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:0"
+
 
 class Cluster:
     """`folder` keeps data between clusters; without one a temporary folder is used and removed. `overrides` are
@@ -46,6 +48,7 @@ class Cluster:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self.nodes: dict[int, Node] = {}
+        self._listeners: dict[int, str] = {}  # of brokers that have run: who comes back is found where it was
 
     def __enter__(self) -> Cluster:
         self.start()
@@ -91,7 +94,7 @@ class Cluster:
         self.run(self.nodes.pop(node_id).stop(controlled=False))
 
     def start_broker(self, node_id: int) -> None:
-        """Start a broker (again); its data is where it was."""
+        """Start a broker (again), with its data, at its addresses."""
         folder = Path(self._temporary.name) if self._temporary else self._folder()
         self.run(self._start_one(node_id, folder))
 
@@ -127,12 +130,15 @@ class Cluster:
             await node.stop(controlled=False)
             raise
         self.nodes[node_id] = node
+        if "listeners" not in self._overrides:
+            bound = node.describe()["bound"]
+            self._listeners[node_id] = ",".join(f"{name}://{address}" for name, address in bound.items())
 
     def _properties(self, node_id: int, folder: Path) -> dict[str, str]:
         replicas = str(min(3, self._count))
         return {
             "node.id": str(node_id),
-            "listeners": "CLIENT://127.0.0.1:0,REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:0",
+            "listeners": self._listeners.get(node_id, _ANY_PORTS),
             "listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
             "inter.broker.listener.name": "REPLICATION",
             "control.plane.listener.name": "CONTROL",

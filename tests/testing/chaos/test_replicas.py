@@ -31,7 +31,7 @@ def broker(folder: Path, name: str, segments: dict[int, bytes], high_watermark: 
 def test_segments_may_end_where_they_like(tmp_path: Path) -> None:
     one = broker(tmp_path, "1", {0: batch(0) + batch(1), 2: batch(2)}, 3)
     two = broker(tmp_path, "2", {0: batch(0), 1: batch(1) + batch(2)}, 3)
-    found = compare_replicas([one, two])
+    found = compare_replicas({"1": one, "2": two})
     assert found.differences == ()
     assert found.size_bytes == len(batch(0)) * 3
     assert (found.partitions, found.replicas, found.high_watermarks) == (1, 2, {TP: 3})
@@ -40,7 +40,7 @@ def test_segments_may_end_where_they_like(tmp_path: Path) -> None:
 def test_above_the_high_watermark_and_below_the_first_offset_nothing_is_compared(tmp_path: Path) -> None:
     one = broker(tmp_path, "1", {0: batch(0) + batch(1) + batch(2)}, 2)
     two = broker(tmp_path, "2", {1: batch(1) + batch(2, "other")}, 3)
-    found = compare_replicas([one, two])
+    found = compare_replicas({"1": one, "2": two})
     assert found.differences == ()
     assert found.size_bytes == len(batch(1))
 
@@ -48,14 +48,14 @@ def test_above_the_high_watermark_and_below_the_first_offset_nothing_is_compared
 def test_a_byte_that_differs(tmp_path: Path) -> None:
     one = broker(tmp_path, "1", {0: batch(0) + batch(1)}, 2)
     two = broker(tmp_path, "2", {0: batch(0) + batch(1, "valve")}, 2)
-    (difference,) = compare_replicas([one, two]).differences
+    (difference,) = compare_replicas({"1": one, "2": two}).differences
     assert difference.startswith("t-0 differs: 1 has BatchHeader(base_offset=1,")
 
 
 def test_a_replica_that_ends_too_early(tmp_path: Path) -> None:
     one = broker(tmp_path, "1", {0: batch(0) + batch(1)}, 2)
     two = broker(tmp_path, "2", {0: batch(0)}, 2)
-    differences = compare_replicas([one, two]).differences
+    differences = compare_replicas({"1": one, "2": two}).differences
     assert differences[0] == "t-0 of 2 ends at 1, below the mark 2"
     assert "differs in length" in differences[1]
 
@@ -63,5 +63,5 @@ def test_a_replica_that_ends_too_early(tmp_path: Path) -> None:
 def test_a_torn_segment(tmp_path: Path) -> None:
     one = broker(tmp_path, "1", {0: batch(0) + batch(1)[:-4]}, 2)
     two = broker(tmp_path, "2", {0: batch(0) + batch(1)}, 2)
-    (difference,) = compare_replicas([one, two]).differences
+    (difference,) = compare_replicas({"1": one, "2": two}).differences
     assert difference.startswith("t-0 of 1: ")

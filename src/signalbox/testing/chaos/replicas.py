@@ -7,7 +7,7 @@ affair. The high watermark is what `replication-offset-checkpoint` says.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,15 +40,14 @@ class _Replica:
         return min(offsets_in(str(self.folder), LOG_SUFFIX), default=0)
 
 
-def compare_replicas(log_dirs: Iterable[Path]) -> Comparison:
-    """Compare what the log directories of different brokers hold of each partition."""
+def compare_replicas(log_dirs: Mapping[str, Path]) -> Comparison:
+    """Compare what the log directories of different brokers (by a name for each) hold of every partition."""
     replicas: dict[TopicPartition, list[_Replica]] = defaultdict(list)
-    for directory in log_dirs:
+    for owner, directory in log_dirs.items():
         high_watermarks = read_offsets(str(directory / HIGH_WATERMARK_FILE))
         for folder in sorted(directory.iterdir()) if directory.is_dir() else ():
             partition = partition_of(folder.name) if folder.is_dir() else None
             if partition is not None:
-                owner = directory.parent.name
                 replicas[partition].append(_Replica(owner, folder, high_watermarks.get(partition, 0)))
     size, differences = 0, []
     for partition, copies in sorted(replicas.items()):

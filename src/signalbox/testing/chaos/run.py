@@ -154,7 +154,9 @@ class Run:
             report.noise[node_id] = noisiest(broker.log_file)
 
     def _judge_disks(self, cluster: ProcessCluster) -> None:
-        comparison = compare_replicas(broker.folder / "data" for broker in cluster.brokers.values())
+        comparison = compare_replicas(
+            {broker.folder.name: broker.folder / "data" for broker in cluster.brokers.values()}
+        )
         self._report.comparison = comparison
         for difference in comparison.differences:
             self._violated(difference)

@@ -1,0 +1,106 @@
+"""The same judgement in one process: brokers of a `testing.Cluster` stop and start while records are on their way.
+
+Hypothesis chooses who goes when and how much is sent in between; a failing case shrinks to a short story."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from signalbox.testing.chaos.group import read_everything
+from signalbox.testing.chaos.ledger import Ledger, RecordId
+from signalbox.testing.chaos.load import SETTINGS
+from signalbox.testing.chaos.replicas import compare_replicas
+from signalbox.testing.chaos.verdict import judge
+from signalbox.testing.cluster import Cluster
+
+TOPIC, PARTITIONS = "story", 3
+
+
+@dataclass(frozen=True)
+class Absence:
+    """`sent_before` records, then the broker goes; `sent_without` records, then it is back."""
+
+    sent_before: int
+    broker: int
+    sent_without: int
+
+
+STORIES = st.lists(
+    st.builds(Absence, st.integers(0, 60), st.sampled_from([1, 2, 3]), st.integers(0, 60)), min_size=1, max_size=4
+)
+
+
+class Sender:
+    """Numbers its records; `settle` waits for every answer."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.ledger = Ledger()
+        self.sent = 0
+        self._producer = Producer({**SETTINGS, "bootstrap.servers": bootstrap})
+
+    def send(self, count: int) -> None:
+        for _ in range(count):
+            record = RecordId(0, self.sent)
+            self.sent += 1
+            self._producer.produce(
+                TOPIC,
+                record.encode() + b"-",
+                partition=record.number % PARTITIONS,
+                on_delivery=lambda error, message, record=record: self._heard(record, error, message),
+            )
+            self._producer.poll(0)
+
+    def settle(self) -> int:
+        return int(self._producer.flush(60))
+
+    def _heard(self, record: RecordId, error: Any, message: Any) -> None:
+        if error is None:
+            self.ledger.acknowledge(record, message.partition(), message.offset(), time.monotonic())
+        else:
+            self.ledger.refuse(record, str(error))
+
+
+def tell(story: list[Absence], cluster: Cluster) -> Sender:
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 2})
+    new = NewTopic(TOPIC, PARTITIONS, replication_factor=3, config={"min.insync.replicas": "2"})
+    admin.create_topics([new])[TOPIC].result(20)
+    sender = Sender(cluster.bootstrap_servers)
+    for absence in story:
+        sender.send(absence.sent_before)
+        cluster.stop_broker(absence.broker)
+        sender.send(absence.sent_without)
+        cluster.start_broker(absence.broker)
+    assert sender.settle() == 0
+    return sender
+
+
+@settings(
+    max_examples=6,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(STORIES)
+def test_whoever_goes_and_comes_nothing_acknowledged_is_lost_doubled_or_moved(story: list[Absence]) -> None:
+    with tempfile.TemporaryDirectory(prefix="signalbox-story-") as name:
+        folder = Path(name)
+        with Cluster(3, folder) as cluster:
+            sender = tell(story, cluster)
+            found = read_everything(cluster.bootstrap_servers, TOPIC, PARTITIONS, 30)
+        seen = {(partition, offset): record for partition, rows in found.items() for offset, record in rows}
+        verdict = judge(sender.ledger.acknowledged, found, seen)
+        comparison = compare_replicas({f"broker-{number}": folder / f"broker-{number}" for number in (1, 2, 3)})
+    assert sender.ledger.refused == []
+    assert len(sender.ledger.acknowledged) == sender.sent
+    assert verdict.examples == ()
+    assert comparison.differences == ()

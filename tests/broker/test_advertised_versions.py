@@ -1,4 +1,4 @@
-"""What a broker offers: its routes, no more than the controller takes of what it forwards, four APIs on a forced plane."""
+"""What a broker offers: its routes, of what it forwards what the controller takes, four APIs on a forced plane."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ CACHE = cache_of(
             13,
             [Error.NONE, Error.LISTENER_NOT_FOUND, Error.LEADER_NOT_AVAILABLE, Error.LEADER_NOT_AVAILABLE, Error.NONE],
         ),
-        (6, [Error.NONE, Error.LISTENER_NOT_FOUND, Error.LEADER_NOT_AVAILABLE, Error.LEADER_NOT_AVAILABLE, Error.NONE]),
+        (6, [Error.NONE, Error.LISTENER_NOT_FOUND, *[Error.LEADER_NOT_AVAILABLE] * 2, Error.NONE]),
         (5, [Error.NONE, *[Error.LEADER_NOT_AVAILABLE] * 3, Error.NONE]),
         (1, [Error.NONE, *[Error.LEADER_NOT_AVAILABLE] * 3, Error.NONE]),
         (0, [Error.NONE, *[Error.LEADER_NOT_AVAILABLE] * 3, Error.REPLICA_NOT_AVAILABLE]),

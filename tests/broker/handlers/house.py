@@ -1,0 +1,57 @@
+"""A running broker whose rooms are taken as they are: handlers are built over them with any authorizer."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from signalbox.broker.api_request import ApiRequest, Handler
+from signalbox.broker.error_responses import failure
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.protocol.records.record_batch import Record, encode_batch
+from signalbox.testing.cluster import Cluster
+from signalbox.wiring.parts import NodeParts
+from tests.broker.asking import as_read, context
+
+
+class House:
+    """Broker 1, which is its own controller."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+
+    @property
+    def parts(self) -> NodeParts:
+        return self.cluster.nodes[1].parts
+
+    def answer(self, handler: Handler, request: ApiRequest) -> Any:
+        """What the client reads."""
+
+        async def run() -> Any:
+            try:
+                answer = handler(request)
+                return await answer if inspect.isawaitable(answer) else answer
+            except KafkaError as error:
+                return failure(request, error.error, str(error))
+
+        return as_read(request, self.cluster.run(run()))
+
+    def create_topic(self, name: str, partitions: int = 1) -> None:
+        """Returns when the topic is in the broker's own image."""
+        wanted = CreateTopicsRequest(
+            topics=[CreateTopicsRequest.CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)],
+            timeout_ms=5_000,
+        )
+        [result] = self.cluster.run(self.parts.controller.handle(ApiKey.CREATE_TOPICS, wanted, context())).topics
+        assert result.error_code in (Error.NONE, Error.TOPIC_ALREADY_EXISTS), result
+        assert self.cluster.run(self.parts.cache.wait_until(lambda image: name in image.topics, 5))
+
+    def topic_id(self, topic: str) -> bytes:
+        return self.parts.cache.image.topic_id(topic)
+
+
+def batch(*values: bytes) -> bytearray:
+    """Records as a producer sends them."""
+    return bytearray(encode_batch([Record(timestamp=1, key=None, value=value) for value in values]))

@@ -1,0 +1,114 @@
+"""ApiVersions: what is refused, in which order and in whose words (facts: misroute a.1, a.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.advertised_versions import AdvertisedVersions
+from signalbox.broker.api_request import ApiRequest, RawAnswer
+from signalbox.broker.handlers.api_versions import ApiVersionsHandler
+from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.misroutes import MisrouteLog
+from signalbox.common.clock import ManualClock
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.headers import RequestHeader, decode_response_header
+from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from tests.broker.asking import Recorded, answer_to, context, request_of
+
+NAMED = {"client_software_name": "test-client", "client_software_version": "1.0"}
+
+
+class Alone:
+    def controller_ranges(self) -> None:
+        return None
+
+
+def handler(sink: Recorded | None = None, forced: bool = False) -> ApiVersionsHandler:
+    misroutes = MisrouteLog(MetricRegistry(), sink or Recorded(), ManualClock())
+    return ApiVersionsHandler(AdvertisedVersions(Alone(), forced), "cluster", 1, misroutes)
+
+
+def ask(version: int, who: Any = None, sink: Recorded | None = None, forced: bool = False, **fields: Any) -> Any:
+    return answer_to(handler(sink, forced), request_of(ApiVersionsRequest(**fields), version, who))
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_the_table(version: int) -> None:
+    answer = ask(version, **(NAMED if version >= 3 else {}))
+    ranges = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
+    assert (answer.error_code, ranges[ApiKey.API_VERSIONS], ranges[ApiKey.PRODUCE]) == (0, (0, 5), (0, 13))
+    assert answer.finalized_features_epoch == -1
+
+
+@pytest.mark.parametrize("version", [6, 32767, -1])
+def test_a_version_nobody_has_is_answered_in_the_layout_of_0_without_a_look_at_the_body(version: int) -> None:
+    request = ApiRequest(RequestHeader(ApiKey.API_VERSIONS, version, 7, "c"), None, context(), b"", 0.0)
+    answer = handler()(request)
+    assert isinstance(answer, RawAnswer)
+    assert decode_response_header(answer.payload, ApiKey.API_VERSIONS, 0) == (7, 4)
+    body = ApiVersionsResponse.decode(answer.payload, 0, 4)
+    [own] = body.api_keys
+    assert (body.error_code, own.api_key, own.min_version, own.max_version) == (35, 18, 0, 5)
+
+
+@pytest.mark.spec("R1")
+@pytest.mark.parametrize(
+    ("cluster_id", "node_id", "error"),
+    [
+        (None, -1, Error.NONE),
+        ("cluster", 1, Error.NONE),
+        ("cluster", -1, Error.INVALID_REQUEST),
+        (None, 1, Error.INVALID_REQUEST),
+        (None, 0, Error.INVALID_REQUEST),
+        ("other", -1, Error.INVALID_REQUEST),  # half an identity is no identity, right or wrong
+        ("cluster", 2, Error.REBOOTSTRAP_REQUIRED),
+        ("other", 1, Error.REBOOTSTRAP_REQUIRED),
+        ("Cluster", 1, Error.REBOOTSTRAP_REQUIRED),
+        ("", 1, Error.REBOOTSTRAP_REQUIRED),  # set, and not ours
+    ],
+)
+def test_identities(cluster_id: str | None, node_id: int, error: Error) -> None:
+    sink = Recorded()
+    answer = ask(5, sink=sink, cluster_id=cluster_id, node_id=node_id, **NAMED)
+    assert answer.error_code == error
+    assert bool(answer.api_keys) == (error is Error.NONE)
+    assert len(sink.events) == (error is Error.REBOOTSTRAP_REQUIRED)
+
+
+@pytest.mark.spec("R2")
+def test_before_authentication_as_after_it() -> None:
+    stranger = context(authenticated=False)
+    assert ask(5, stranger, cluster_id="cluster", node_id=2, **NAMED).error_code == Error.REBOOTSTRAP_REQUIRED
+
+
+@pytest.mark.parametrize("version", [3, 4, 5])
+@pytest.mark.parametrize(
+    ("name", "software_version"),
+    [("", "1"), ("x", ""), ("-x", "1"), ("x-", "1"), ("a b", "1"), ("x", "1/2"), ("x\n", "1"), ("ä", "1")],
+)
+def test_names_that_are_none(version: int, name: str, software_version: str) -> None:
+    answer = ask(version, client_software_name=name, client_software_version=software_version)
+    assert (answer.error_code, answer.api_keys) == (Error.INVALID_REQUEST, [])
+
+
+def test_a_wrong_name_is_said_before_a_wrong_identity() -> None:
+    answer = ask(5, client_software_name="", cluster_id="other", node_id=9)
+    assert answer.error_code == Error.INVALID_REQUEST
+
+
+def test_who_is_let_in_is_known_by_its_software() -> None:
+    who = context()
+    ask(5, who, cluster_id="cluster", node_id=2, **NAMED)
+    assert who.client_software_name in ("", "unknown")
+    ask(3, who, **NAMED)
+    assert (who.client_software_name, who.client_software_version) == ("test-client", "1.0")
+
+
+@pytest.mark.spec("C4")
+def test_a_forced_control_plane_has_a_table_of_its_own() -> None:
+    control = ask(3, context(control_plane=True), forced=True, **NAMED)
+    assert [row.api_key for row in control.api_keys] == [4, 5, 6, 7, 17, 18, 36]
+    assert len(ask(3, forced=True, **NAMED).api_keys) > 30

@@ -1,0 +1,51 @@
+"""DescribeCluster: brokers of the listener; the real controller is nobody's business (facts 3.4, 3.5)."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from signalbox.broker.exposed_controller import ExposedController
+from signalbox.broker.handlers.describe_cluster import DescribeClusterHandler
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
+from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, context, request_of
+
+
+def ask(version: int, authorizer: Any = ALLOW_ALL, listener: str = "CLIENT", **fields: Any) -> Any:
+    cache = cache_of()
+    handler = DescribeClusterHandler(cache, "cluster", authorizer, ExposedController(cache, Random(1)))
+    return answer_to(handler, request_of(DescribeClusterRequest(**fields), version, context(listener=listener)))
+
+
+@pytest.mark.spec("L10", "F12")
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_the_cluster_as_the_listener_shows_it(version: int) -> None:
+    answer = ask(version)
+    assert [(b.broker_id, b.host, b.port, b.rack) for b in answer.brokers] == [
+        (1, "client1", 9001, "rack1"),
+        (2, "client2", 9002, "rack2"),
+    ]
+    assert (answer.cluster_id, answer.error_code) == ("cluster", Error.NONE)
+    assert answer.controller_id in (1, 2)
+    assert ask(version, listener="NOWHERE").controller_id == -1
+
+
+@pytest.mark.parametrize(
+    ("endpoint_type", "error"), [(2, Error.MISMATCHED_ENDPOINT_TYPE), (7, Error.UNSUPPORTED_ENDPOINT_TYPE)]
+)
+def test_endpoints_that_are_not_here(endpoint_type: int, error: Error) -> None:
+    answer = ask(1, endpoint_type=endpoint_type)
+    assert (answer.error_code, answer.brokers) == (error, [])
+    assert answer.error_message
+
+
+def test_operations_are_shown_to_who_may_describe_the_cluster() -> None:
+    assert ask(1).cluster_authorized_operations == -(2**31)
+    asked = {"include_cluster_authorized_operations": True}
+    assert ask(1, **asked).cluster_authorized_operations == sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
+    assert ask(1, acl(("alice", "CREATE", "cluster")), **asked).cluster_authorized_operations == 0
+    bits = ask(1, acl(("alice", "ALTER", "cluster")), **asked).cluster_authorized_operations
+    assert bits == 1 << 7 | 1 << 8

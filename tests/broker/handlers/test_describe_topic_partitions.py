@@ -1,0 +1,85 @@
+"""DescribeTopicPartitions: pages over topics, and a cursor that survives changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.describe_topic_partitions import DescribeTopicPartitionsHandler
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, request_of, topic_id
+
+TOPICS = {
+    "a": {index: (1, [1]) for index in range(3)},
+    "b": {0: (3, [3]), 1: (1, [1])},
+    "c": {0: (1, [1])},
+}
+
+
+def ask(*names: str, cursor: tuple[str, int] | None = None, limit: int = 2000, **more: Any) -> Any:
+    handler = DescribeTopicPartitionsHandler(
+        cache_of(topics=TOPICS), more.get("authorizer", ALLOW_ALL), more.get("most", 2000)
+    )
+    body = DescribeTopicPartitionsRequest(
+        topics=[DescribeTopicPartitionsRequest.TopicRequest(name=name) for name in names],
+        response_partition_limit=limit,
+    )
+    if cursor is not None:
+        body.cursor = DescribeTopicPartitionsRequest.Cursor(topic_name=cursor[0], partition_index=cursor[1])
+    return answer_to(handler, request_of(body, 0))
+
+
+def page(answer: Any) -> tuple[list[tuple[str, list[int]]], tuple[str, int] | None]:
+    cursor = answer.next_cursor
+    return (
+        [(topic.name, [p.partition_index for p in topic.partitions]) for topic in answer.topics],
+        None if cursor is None else (cursor.topic_name, cursor.partition_index),
+    )
+
+
+def test_all_topics_in_the_order_of_their_names() -> None:
+    assert page(ask()) == ([("a", [0, 1, 2]), ("b", [0, 1]), ("c", [0])], None)
+    assert page(ask("c", "a", "c")) == ([("a", [0, 1, 2]), ("c", [0])], None)
+
+
+@pytest.mark.parametrize(("limit", "most"), [(1, 2000), (2, 2000), (3, 2000), (4, 2000), (0, 2000), (-5, 2000), (9, 2)])
+def test_page_after_page_gives_each_partition_once(limit: int, most: int) -> None:
+    found: list[tuple[str, int]] = []
+    cursor: tuple[str, int] | None = ("", 0)
+    pages = 0
+    while cursor is not None:
+        topics, cursor = page(ask(cursor=cursor, limit=limit, most=most))
+        size = sum(len(partitions) for _, partitions in topics)
+        assert size <= max(1, min(limit, most))
+        found += [(name, index) for name, partitions in topics for index in partitions]
+        pages += 1
+        assert pages < 10
+    assert found == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1), ("c", 0)]
+
+
+def test_cursors() -> None:
+    assert page(ask(cursor=("b", 1))) == ([("b", [1]), ("c", [0])], None)
+    assert page(ask(cursor=("aa", 1))) == ([("b", [0, 1]), ("c", [0])], None)  # the topic is gone: the next one
+    assert page(ask(cursor=("b", 7))) == ([("b", []), ("c", [0])], None)
+    assert page(ask(cursor=("z", 0))) == ([], None)
+    assert page(ask("a", "c", cursor=("b", 0))) == ([("c", [0])], None)
+    assert [t.error_code for t in ask("a", cursor=("a", -1)).topics] == [Error.INVALID_REQUEST]
+
+
+def test_unknown_and_forbidden_topics() -> None:
+    answer = ask("a", "nope")
+    assert [(t.name, t.error_code) for t in answer.topics] == [("a", 0), ("nope", Error.UNKNOWN_TOPIC_OR_PARTITION)]
+    authorizer = acl(("alice", "READ", "a"))
+    assert page(ask(authorizer=authorizer))[0] == [("a", [0, 1, 2])]
+    forbidden = ask("a", "b", authorizer=authorizer).topics[1]
+    assert (forbidden.name, forbidden.error_code, forbidden.partitions) == ("b", Error.TOPIC_AUTHORIZATION_FAILED, [])
+
+
+def test_the_newest_rules_of_metadata_hold() -> None:
+    [topic] = ask("b").topics
+    assert (topic.topic_id, topic.is_internal) == (topic_id("b"), False)
+    assert [p.error_code for p in topic.partitions] == [Error.LISTENER_NOT_FOUND, Error.NONE]
+    assert (topic.partitions[0].eligible_leader_replicas, topic.partitions[0].last_known_elr) == ([], [])
+    assert topic.topic_authorized_operations & 1 << 3

@@ -1,0 +1,85 @@
+"""FindCoordinator: one key or many, on the request's listener or COORDINATOR_NOT_AVAILABLE (facts 3.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.api_request import ApiRequest
+from signalbox.broker.handlers.find_coordinator import FindCoordinatorHandler
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
+from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, request_of
+
+# partition_for: "g" (103) → 1 of 2, "h" (104) → 0, "a" (97) → 1
+OFFSETS = {"__consumer_offsets": {0: (3, [3]), 1: (2, [2])}}
+
+
+class Creation:
+    def __init__(self, outcome: tuple[int, str] = (0, "")) -> None:
+        self.outcome = outcome
+        self.asked: list[tuple[str, ApiRequest | None]] = []
+
+    async def create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
+        self.asked.append((topic, request))
+        return self.outcome
+
+
+def ask(body: FindCoordinatorRequest, version: int, authorizer: Any = ALLOW_ALL, **more: Any) -> Any:
+    cache = more.get("cache") or cache_of(topics=OFFSETS)
+    handler = FindCoordinatorHandler(cache, authorizer, more.get("creation") or Creation())
+    return answer_to(handler, request_of(body, version))
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_one_key(version: int) -> None:
+    answer = ask(FindCoordinatorRequest(key="g"), version)
+    assert (answer.error_code, answer.node_id, answer.host, answer.port) == (0, 2, "client2", 9002)
+
+
+@pytest.mark.parametrize("version", [4, 5, 6])
+def test_many_keys_each_with_its_own_error(version: int) -> None:
+    authorizer = acl(("alice", "READ", "group:g"), ("alice", "DESCRIBE", "group:h"))
+    answer = ask(FindCoordinatorRequest(coordinator_keys=["g", "secret", "h"]), version, authorizer)
+    assert [(c.key, c.node_id, c.host, c.port, c.error_code) for c in answer.coordinators] == [
+        ("g", 2, "client2", 9002, 0),
+        ("secret", -1, "", -1, Error.GROUP_AUTHORIZATION_FAILED),
+        ("h", -1, "", -1, Error.COORDINATOR_NOT_AVAILABLE),  # broker 3 lacks the listener: its address stays inside
+    ]
+    assert ask(FindCoordinatorRequest(), version).coordinators == []
+
+
+@pytest.mark.parametrize(("version", "key_type"), [(1, 1), (3, 1), (3, 2), (3, 9)])
+def test_coordinators_that_do_not_exist_here(version: int, key_type: int) -> None:
+    answer = ask(FindCoordinatorRequest(key="g", key_type=key_type), version)
+    assert (answer.error_code, answer.node_id, answer.port) == (Error.INVALID_REQUEST, -1, -1)
+    batched = ask(FindCoordinatorRequest(coordinator_keys=["g"], key_type=key_type), 6)
+    assert batched.coordinators[0].error_code == Error.INVALID_REQUEST
+
+
+@pytest.mark.spec("F10", "F11")
+def test_a_missing_topic_is_created_by_the_broker_itself() -> None:
+    creation = Creation((Error.POLICY_VIOLATION, "RequiredTags refused it"))
+    answer = ask(FindCoordinatorRequest(key="g"), 3, cache=cache_of(), creation=creation)
+    assert creation.asked == [("__consumer_offsets", None)]
+    assert answer.error_code == Error.COORDINATOR_NOT_AVAILABLE
+    assert "RequiredTags refused it" in answer.error_message
+
+
+@pytest.mark.parametrize("offsets", [{0: (3, [3])}, {1: (-1, [2]), 0: (1, [1])}, {1: (9, [9]), 0: (1, [1])}])
+def test_no_leader_dead_leader_half_an_image(offsets: dict[int, tuple[int, list[int]]]) -> None:
+    cache = cache_of(topics={"__consumer_offsets": offsets})
+    answer = ask(FindCoordinatorRequest(key="g"), 3, cache=cache)
+    assert answer.error_code == Error.COORDINATOR_NOT_AVAILABLE
+
+
+def test_a_hole_in_the_image_is_no_bug() -> None:
+    cache = cache_of(topics={"__consumer_offsets": {5: (1, [1]), 6: (1, [1])}})
+    assert ask(FindCoordinatorRequest(key="g"), 3, cache=cache).error_code == Error.COORDINATOR_NOT_AVAILABLE
+
+
+def test_without_the_right_nothing_is_created() -> None:
+    creation = Creation()
+    answer = ask(FindCoordinatorRequest(key="g"), 3, acl(), cache=cache_of(), creation=creation)
+    assert (answer.error_code, creation.asked) == (Error.GROUP_AUTHORIZATION_FAILED, [])

@@ -1,0 +1,179 @@
+"""Metadata: topics and brokers through one listener, version by version (facts 3.1-3.4, 5.10)."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from signalbox.broker.api_request import ApiRequest
+from signalbox.broker.exposed_controller import ExposedController
+from signalbox.broker.handlers.metadata import MetadataHandler
+from signalbox.common.ids import ZERO_UUID
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.security.authorizer import Authorizer
+from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, context, request_of, topic_id, update
+
+TOPICS = {"a": {0: (1, [1])}, "b": {0: (3, [3, 1])}, "__consumer_offsets": {0: (1, [1])}}
+EVERYWHERE = ("CLIENT", "REPLICATION", "CONTROL")
+
+
+class Creation:
+    """Answers `outcome`; on success the topic appears in the cache if there is one."""
+
+    def __init__(self, outcome: tuple[int, str] = (0, ""), cache: Any = None) -> None:
+        self.outcome, self.cache = outcome, cache
+        self.asked: list[str] = []
+
+    async def create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
+        self.asked.append(topic)
+        if self.cache is not None:
+            self.cache.apply_update_metadata(update({1: EVERYWHERE}, {topic: {0: (1, [1])}}))
+        return self.outcome
+
+
+def handler(authorizer: Authorizer = ALLOW_ALL, creation: Creation | None = None, cache: Any = None) -> MetadataHandler:
+    cache = cache or cache_of(topics=TOPICS)
+    return MetadataHandler(cache, "cluster", authorizer, ExposedController(cache, Random(1)), creation)
+
+
+def by_name(*names: str | None, **more: Any) -> MetadataRequest:
+    return MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in names], **more)
+
+
+def by_id(*topic_ids: bytes) -> MetadataRequest:
+    topic = MetadataRequest.MetadataRequestTopic
+    return MetadataRequest(topics=[topic(name=None, topic_id=topic_id) for topic_id in topic_ids])
+
+
+def ask(body: MetadataRequest, version: int, who: Any = None, **parts: Any) -> Any:
+    return answer_to(handler(**parts), request_of(body, version, who))
+
+
+def found(answer: Any) -> list[tuple[str | None, int]]:
+    return [(topic.name, topic.error_code) for topic in answer.topics]
+
+
+@pytest.mark.spec("L10")
+@pytest.mark.parametrize("version", range(14))
+def test_only_the_listeners_addresses_leave_the_house(version: int) -> None:
+    answer = ask(MetadataRequest(topics=None if version else []), version)
+    assert [(b.node_id, b.host, b.port) for b in answer.brokers] == [(1, "client1", 9001), (2, "client2", 9002)]
+    inside = ask(MetadataRequest(topics=None if version else []), version, context(listener="REPLICATION"))
+    assert [(b.node_id, b.host) for b in inside.brokers] == [(n, f"replication{n}") for n in (1, 2, 3)]
+
+
+def test_the_rest_of_the_answer() -> None:
+    answer = ask(MetadataRequest(topics=None), 13)
+    assert (answer.cluster_id, answer.brokers[0].rack) == ("cluster", "rack1")
+    assert answer.controller_id in (1, 2)
+    assert answer.topics[0].topic_id == topic_id("a")
+    assert [t.is_internal for t in answer.topics] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("version", "topics", "names"),
+    [(0, [], 3), (1, [], 0), (13, [], 0), (1, None, 3), (13, None, 3)],
+)
+def test_which_empty_list_means_all(version: int, topics: Any, names: int) -> None:
+    assert len(ask(MetadataRequest(topics=topics), version).topics) == names
+
+
+def test_a_leader_without_the_listener() -> None:
+    assert ask(by_name("b"), 6).topics[0].partitions[0].error_code == Error.LISTENER_NOT_FOUND
+    assert ask(by_name("b"), 5).topics[0].partitions[0].error_code == Error.LEADER_NOT_AVAILABLE
+
+
+def test_unknown_illegal_and_repeated_names() -> None:
+    answer = ask(by_name("a", "nope", "a", "what?", "", "nope"), 12)
+    assert found(answer) == [
+        ("a", Error.NONE),
+        ("nope", Error.UNKNOWN_TOPIC_OR_PARTITION),
+        ("what?", Error.INVALID_TOPIC_EXCEPTION),
+        ("", Error.INVALID_TOPIC_EXCEPTION),
+    ]
+
+
+def test_by_id() -> None:
+    answer = ask(by_id(topic_id("a"), b"\7" * 16, topic_id("a")), 12)
+    assert found(answer) == [("a", Error.NONE), (None, Error.UNKNOWN_TOPIC_ID)]
+    assert answer.topics[1].topic_id == b"\7" * 16
+    [hidden] = ask(by_id(topic_id("a")), 12, authorizer=acl(("bob", "READ", "a"))).topics
+    assert (hidden.name, hidden.topic_id, hidden.error_code) == (None, topic_id("a"), Error.TOPIC_AUTHORIZATION_FAILED)
+
+
+@pytest.mark.parametrize("version", [10, 11])
+@pytest.mark.parametrize("name", ["a", None])
+def test_ids_are_refused_where_the_field_is_there_but_not_usable(version: int, name: str | None) -> None:
+    topic = MetadataRequest.MetadataRequestTopic(name=name, topic_id=topic_id("a") if name else ZERO_UUID)
+    [answered] = ask(MetadataRequest(topics=[topic]), version).topics
+    assert (answered.name, answered.error_code) == (name or "", Error.INVALID_REQUEST)
+
+
+def test_what_may_not_be_described() -> None:
+    authorizer = acl(("alice", "READ", "a"))
+    assert found(ask(MetadataRequest(topics=None), 12, authorizer=authorizer)) == [("a", Error.NONE)]
+    answer = ask(by_name("a", "b", "nope"), 12, authorizer=authorizer, creation=Creation())
+    assert found(answer)[1:] == [("b", Error.TOPIC_AUTHORIZATION_FAILED), ("nope", Error.TOPIC_AUTHORIZATION_FAILED)]
+    assert answer.topics[1].topic_id == ZERO_UUID
+
+
+def test_operations() -> None:
+    body = by_name("a", include_topic_authorized_operations=True)
+    assert ask(body, 12).topics[0].topic_authorized_operations == sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
+    assert ask(by_name("a"), 12).topics[0].topic_authorized_operations == -(2**31)
+    body = by_name("a", include_cluster_authorized_operations=True)
+    assert ask(body, 10).cluster_authorized_operations == sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
+    assert ask(body, 10, authorizer=acl(("alice", "CREATE", "cluster"))).cluster_authorized_operations == 0
+    assert ask(by_name("a"), 10).cluster_authorized_operations == -(2**31)
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted", "created"), [(3, False, True), (4, False, False), (4, True, True), (13, True, True)]
+)
+def test_who_decides_about_creation(version: int, wanted: bool, created: bool) -> None:
+    creation = Creation()
+    more = {"allow_auto_topic_creation": wanted} if version >= 4 else {}
+    ask(by_name("a", "new", **more), version, creation=creation)
+    assert creation.asked == (["new"] if created else [])
+
+
+def test_nothing_is_created_when_all_topics_are_asked_for_or_the_name_is_illegal() -> None:
+    creation = Creation()
+    ask(MetadataRequest(topics=None), 12, creation=creation)
+    ask(by_name("what?"), 12, creation=creation)
+    assert creation.asked == []
+
+
+@pytest.mark.spec("F10", "F11")
+@pytest.mark.parametrize(
+    ("version", "outcome", "code"),
+    [
+        (13, (Error.POLICY_VIOLATION, "no"), Error.POLICY_VIOLATION),
+        (10, (Error.POLICY_VIOLATION, "no"), Error.POLICY_VIOLATION),
+        (9, (Error.POLICY_VIOLATION, "no"), Error.TOPIC_AUTHORIZATION_FAILED),
+        (9, (Error.INVALID_REPLICATION_FACTOR, "no"), Error.INVALID_REPLICATION_FACTOR),
+        (9, (Error.REQUEST_TIMED_OUT, ""), Error.LEADER_NOT_AVAILABLE),
+        (9, (0, ""), Error.LEADER_NOT_AVAILABLE),  # created, yet not in this broker's image
+    ],
+)
+def test_the_controllers_answer_reaches_who_asked(version: int, outcome: tuple[int, str], code: Error) -> None:
+    assert found(ask(by_name("new"), version, creation=Creation(outcome))) == [("new", code)]
+
+
+def test_a_created_topic_is_shown_at_once() -> None:
+    cache = cache_of(topics=TOPICS)
+    answer = ask(by_name("new", "a"), 12, cache=cache, creation=Creation(cache=cache))
+    assert found(answer) == [("new", Error.NONE), ("a", Error.NONE)]
+
+
+@pytest.mark.parametrize(
+    ("right", "code"), [(("alice", "CREATE", "new"), 0), (("alice", "CREATE", "cluster"), 0), (None, 29)]
+)
+def test_creating_needs_a_right(right: Any, code: int) -> None:
+    authorizer = acl(*filter(None, [("alice", "READ", "new"), right]))
+    creation = Creation(cache=cache_of())
+    [topic] = ask(by_name("new"), 12, authorizer=authorizer, creation=creation, cache=creation.cache).topics
+    assert (topic.error_code, creation.asked) == (code, [] if code else ["new"])

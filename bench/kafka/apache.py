@@ -1,0 +1,93 @@
+"""Three combined KRaft nodes of Apache Kafka 4.4.0, resolved by Maven coordinates (`pom.xml`), 512 MB of heap each."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from bench.kafka.sides import Side
+
+_POM = Path(__file__).parent / "pom.xml"
+_CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
+_STOP_S = 30.0
+_PROPERTIES = """process.roles=broker,controller
+node.id={node_id}
+controller.quorum.voters={voters}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+inter.broker.listener.name=PLAINTEXT
+controller.listener.names=CONTROLLER
+log.dirs={folder}/logs
+num.partitions=1
+auto.create.topics.enable=false
+"""
+
+
+def libraries() -> Path:
+    """The folder with Kafka's jars, fetched once per content of the pom."""
+    folder = Path("build/bench") / f"kafka-{hashlib.sha256(_POM.read_bytes()).hexdigest()[:12]}"
+    if not (folder / "complete").exists():
+        if shutil.which("mvn") is None:
+            raise SystemExit("bench-kafka needs mvn (Debian: apt-get install maven)")
+        goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder.resolve()}"]
+        subprocess.run(["mvn", "-q", "-B", "-f", str(_POM), *goal], check=True, timeout=900)
+        (folder / "complete").touch()
+    return folder
+
+
+def _free_ports(count: int) -> list[int]:
+    taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [sock.getsockname()[1] for sock in taken]
+    for sock in taken:
+        sock.close()
+    return ports
+
+
+class ApacheKafka(Side):
+    """`prepare` formats the storage; only `launch` is on the clock."""
+
+    name = "Apache Kafka 4.4.0"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+        self._class_path = f"{libraries().resolve()}/*"
+        self._ports, self._controller_ports = _free_ports(3), _free_ports(3)
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def prepare(self) -> None:
+        voters = ",".join(f"{n}@127.0.0.1:{port}" for n, port in enumerate(self._controller_ports, 1))
+        for node_id, (port, controller_port) in enumerate(zip(self._ports, self._controller_ports, strict=True), 1):
+            folder = self._folder / f"kafka-{node_id}"
+            folder.mkdir(parents=True)
+            values = {"node_id": node_id, "voters": voters, "port": port, "controller_port": controller_port}
+            (folder / "server.properties").write_text(_PROPERTIES.format(folder=folder, **values))
+            command = ["java", "-cp", self._class_path, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID]
+            subprocess.run([*command, "-c", str(folder / "server.properties")], check=True, capture_output=True)
+
+    def launch(self) -> None:
+        for node_id in (1, 2, 3):
+            folder = self._folder / f"kafka-{node_id}"
+            with (folder / "kafka.log").open("wb") as log:
+                java = ["java", "-Xmx512m", "-Xms512m", "-XX:+UseG1GC", "-cp", self._class_path, "kafka.Kafka"]
+                command = [*java, str(folder / "server.properties")]
+                self._processes.append(subprocess.Popen(command, stdout=log, stderr=log))
+        self.addresses = {node_id: ("127.0.0.1", port) for node_id, port in enumerate(self._ports, 1)}
+
+    @property
+    def pids(self) -> dict[int, int]:
+        return {node_id: process.pid for node_id, process in enumerate(self._processes, 1)}
+
+    def stop(self) -> None:
+        for process in self._processes:
+            process.send_signal(signal.SIGTERM)
+        for process in self._processes:
+            try:
+                process.wait(_STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()

@@ -1,0 +1,87 @@
+"""The bulk clients, each in a process of its own: librdkafka by confluent-kafka, the same for both clusters.
+
+python -m bench.kafka.clients produce|endtoend BOOTSTRAP TOPIC SECONDS
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import threading
+import time
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+_RECORD = b"x" * 1_000
+_RATE = 1_000
+_PARTITIONS = 6
+
+
+def produce(bootstrap: str, topic: str, seconds: float) -> dict[str, float]:
+    """1 KB records with acks=all as fast as one producer with default settings goes."""
+    producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
+    failed = [0]
+
+    def told(error: object, message: object) -> None:
+        failed[0] += error is not None
+
+    sent, started = 0, time.monotonic()
+    while time.monotonic() - started < seconds:
+        for _ in range(200):
+            try:
+                producer.produce(topic, _RECORD, partition=sent % _PARTITIONS, on_delivery=told)
+                sent += 1
+            except BufferError:
+                producer.poll(0.005)
+        producer.poll(0)
+    left = producer.flush(60)
+    taken = time.monotonic() - started
+    if left or failed[0]:
+        raise SystemExit(f"{failed[0]} records failed, {left} are not acknowledged")
+    return {"bytes": sent * len(_RECORD), "seconds": taken}
+
+
+def end_to_end(bootstrap: str, topic: str, seconds: float) -> dict[str, float]:
+    """1,000 records a second with acks=all; from `produce` to the consumer's hands, in milliseconds."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "bench", "fetch.queue.backoff.ms": 5, "enable.auto.commit": False}
+    )
+    ends = [TopicPartition(topic, index, -1) for index in range(_PARTITIONS)]
+    consumer.assign(ends)
+    latencies: list[float] = []
+    stop = threading.Event()
+
+    def consume() -> None:
+        while not stop.is_set():
+            message = consumer.poll(0.2)
+            if message is not None and not message.error():
+                latencies.append((time.monotonic() - float(message.value()[:20])) * 1000)
+
+    reader = threading.Thread(target=consume)
+    reader.start()
+    time.sleep(2)
+    producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
+    due = started = time.monotonic()
+    count = 0
+    while due - started < seconds:
+        producer.produce(topic, f"{time.monotonic():<20.9f}".encode() + _RECORD[20:], partition=count % _PARTITIONS)
+        producer.poll(0)
+        count += 1
+        due += 1 / _RATE
+        time.sleep(max(0.0, due - time.monotonic()))
+    producer.flush(30)
+    time.sleep(1)
+    stop.set()
+    reader.join()
+    consumer.close()
+    warm = sorted(latencies[len(latencies) // 5 :])
+    if len(latencies) < count * 0.9:
+        raise SystemExit(f"{len(latencies)} of {count} records came back")
+    return {"p50_ms": statistics.median(warm), "p99_ms": warm[int(len(warm) * 0.99)]}
+
+
+if __name__ == "__main__":
+    _, what, bootstrap, topic, seconds = sys.argv
+    task = {"produce": produce, "endtoend": end_to_end}[what]
+    print(json.dumps(task(bootstrap, topic, float(seconds))))

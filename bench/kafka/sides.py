@@ -1,0 +1,157 @@
+"""A cluster of three under measurement, whoever made it; and how to ask it for one thing at a time."""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.processes import cpu_seconds
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.headers import decode_response_header, encode_request_header
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from signalbox.testing.process_cluster import ProcessCluster
+
+_READY_S, _LEADERS_S = 120.0, 60.0
+Address = tuple[str, int]
+
+
+class Side:
+    """`addresses`: where clients find the nodes, by id."""
+
+    name = ""
+
+    def __init__(self) -> None:
+        self.addresses: dict[int, Address] = {}
+
+    def prepare(self) -> None:
+        """What is not on the clock."""
+
+    def launch(self) -> None:
+        """Start the processes; returns when `addresses` is filled."""
+        raise NotImplementedError
+
+    @property
+    def pids(self) -> dict[int, int]:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """End the processes."""
+        raise NotImplementedError
+
+    # -- what is the same for all
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(f"{host}:{port}" for host, port in self.addresses.values())
+
+    def cpu_seconds(self) -> float:
+        """Of all nodes so far."""
+        return sum(cpu_seconds(pid) for pid in self.pids.values())
+
+    def start(self) -> float:
+        """Seconds from the first process' start until every node lists all three."""
+        self.prepare()
+        began = time.monotonic()
+        self.launch()
+        for address in self.addresses.values():
+            _until(lambda address=address: len(metadata(address, []).brokers) == 3, _READY_S)  # type: ignore[misc]
+        return time.monotonic() - began
+
+    def create_topic(self, name: str, partitions: int, replicas: int) -> None:
+        """Returns when every node shows a leader for every partition."""
+        topic = CreateTopicsRequest.CreatableTopic(
+            name=name, num_partitions=partitions, replication_factor=replicas, configs=[]
+        )
+        answer = ask(self.addresses[1], ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest(topics=[topic], timeout_ms=30_000))
+        if answer.topics[0].error_code:
+            raise RuntimeError(f"{self.name}: topic {name} was refused: {answer.topics[0].error_message}")
+        for address in self.addresses.values():
+            _until(lambda address=address: _is_led(metadata(address, [name]), partitions), _LEADERS_S)  # type: ignore[misc]
+
+    def leader(self, topic: str) -> int:
+        """The node that leads partition 0."""
+        found = metadata(self.addresses[1], [topic]).topics[0].partitions
+        return int(next(partition.leader_id for partition in found if partition.partition_index == 0))
+
+
+class Ours(Side):
+    """Three broker processes with the defaults of `signalbox up`."""
+
+    name = "Signalbox"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._cluster = ProcessCluster(folder, 3)
+
+    def launch(self) -> None:
+        self._cluster.start()
+        for node_id, broker in self._cluster.brokers.items():
+            host, _, port = broker.address("CLIENT").rpartition(":")
+            self.addresses[node_id] = (host, int(port))
+
+    @property
+    def pids(self) -> dict[int, int]:
+        return {node_id: broker.process.pid for node_id, broker in self._cluster.brokers.items() if broker.process}
+
+    def stop(self) -> None:
+        self._cluster.stop()
+
+
+class Line:
+    """One connection for single requests, one in flight."""
+
+    def __init__(self, address: Address) -> None:
+        self._sock = socket.create_connection(address, timeout=30)
+        self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._stream = self._sock.makefile("rb")
+
+    def ask(self, api_key: int, version: int, request: Any) -> Any:
+        """The decoded response."""
+        payload = encode_request_header(api_key, version, 1, "bench") + request.encode(version)
+        self._sock.sendall(len(payload).to_bytes(4) + payload)
+        answer = self._stream.read(int.from_bytes(self._stream.read(4)))
+        from signalbox.protocol.api_table import API_TABLE
+
+        _, body_at = decode_response_header(answer, api_key, version)
+        return API_TABLE[api_key].response.decode(answer, version, body_at)
+
+    def close(self) -> None:
+        self._stream.close()
+        self._sock.close()
+
+
+def ask(address: Address, api_key: int, version: int, request: Any) -> Any:
+    """One request on a connection of its own."""
+    line = Line(address)
+    try:
+        return line.ask(api_key, version, request)
+    finally:
+        line.close()
+
+
+def metadata(address: Address, topics: list[str]) -> MetadataResponse:
+    """Brokers, and the topics asked for."""
+    wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
+    answer: MetadataResponse = ask(address, ApiKey.METADATA, 9, MetadataRequest(topics=wanted))
+    return answer
+
+
+def _is_led(view: MetadataResponse, partitions: int) -> bool:
+    found = view.topics[0].partitions
+    return len(found) == partitions and all(partition.leader_id >= 0 for partition in found)
+
+
+def _until(holds: Any, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            if holds():
+                return
+        except (OSError, ValueError):
+            pass  # not up yet
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"not so within {seconds:.0f} s")
+        time.sleep(0.02)

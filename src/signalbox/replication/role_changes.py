@@ -15,7 +15,7 @@ from signalbox.replication.hosted import HostedPartitions
 from signalbox.replication.isr import IsrChanges
 from signalbox.replication.isr_decisions import propose_recovered
 from signalbox.replication.leadership import Instruction
-from signalbox.replication.partition import Partition
+from signalbox.replication.partition import NO_LEADER, Partition
 from signalbox.replication.partition_list import partition_list
 from signalbox.replication.replica_parts import Engine, Neighbours
 from signalbox.storage.log import Log
@@ -81,7 +81,10 @@ class RoleChanges:
         log = self._open_log(partition, order)
         leader = order.state.leader
         if not self._neighbours.cluster.is_alive(leader):
-            _log.error("%s: its leader %d is not known to be alive", partition.topic_partition, leader)
+            if leader == NO_LEADER:
+                _log.info("%s: nobody can lead it now", partition.topic_partition)
+            else:
+                _log.error("%s: its leader %d is not known to be alive", partition.topic_partition, leader)
             return
         if not partition.become_follower(order.state, log):
             return

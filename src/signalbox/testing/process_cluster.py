@@ -91,11 +91,11 @@ class ProcessCluster:
         """Start all brokers and wait until each says that it is ready. ClusterFailed with the log's end if not."""
         for broker in self.brokers.values():
             self._write_properties(broker)
-        streams = {node_id: self._spawn(broker) for node_id, broker in self.brokers.items()}
         try:
+            streams = {node_id: self._spawn(broker) for node_id, broker in self.brokers.items()}
             for node_id, stream in streams.items():
                 self._await_ready(self.brokers[node_id], stream)
-        except ClusterFailed:
+        except BaseException:  # Ctrl-C too: the brokers are in sessions of their own and would stay
             self.stop(graceful=False)
             raise
 

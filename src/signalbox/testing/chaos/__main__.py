@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
+import signal
 import sys
 from pathlib import Path
 
@@ -25,6 +26,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--noise", action="store_true", help="also show which log lines were the most frequent")
     given = parser.parse_args(arguments)
     seed = secrets.randbelow(1_000_000) if given.seed is None else given.seed
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # an exit that stops the brokers, which outlive us otherwise
     _say(f"seed {seed}, {given.duration:.0f} s; brokers and logs in {given.folder}")
     report = Run(seed, given.duration, given.folder, _say).run()
     given.report.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from signalbox.testing.chaos.plan import Fault, Kind
 from signalbox.testing.chaos.state_reader import StateReader
-from signalbox.testing.process_cluster import ProcessCluster
+from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
 
 _LOOK_S = 0.05
 
@@ -98,7 +98,8 @@ class Inflictor:
     def _pause(self, broker_id: int, hold_s: float) -> bool:
         self._cluster.pause(broker_id)
         time.sleep(hold_s)
-        if not self._cluster.brokers[broker_id].running:
+        try:
+            self._cluster.resume(broker_id)
+        except ClusterFailed:
             return True
-        self._cluster.resume(broker_id)
         return False

@@ -91,10 +91,14 @@ class Run:
             for producer in producers:
                 producer.start()
             inflictor = Inflictor(cluster, state, TOPIC, started_s)
+            answer_timeout_s = _ANSWER_TIMEOUT_S
             try:
                 self._inflict(inflictor, started_s)
+            except (KeyboardInterrupt, SystemExit):
+                answer_timeout_s = 0.0  # nobody waits for a verdict any more
+                raise
             finally:
-                unanswered = sum(producer.stop(_ANSWER_TIMEOUT_S) for producer in producers)
+                unanswered = sum(producer.stop(answer_timeout_s) for producer in producers)
                 self._report.seconds = time.monotonic() - started_s
                 self._report.acknowledged = len(self._ledger.acknowledged)
                 if unanswered:
@@ -114,7 +118,9 @@ class Run:
             done = inflictor.inflict(fault)
             time.sleep(fault.gap_s)
             done.silences_s = tuple(
-                longest_silences([list(times) for times in self._ledger.times.values()], begun_s, time.monotonic())
+                longest_silences(
+                    [list(times) for times in list(self._ledger.times.values())], begun_s, time.monotonic()
+                )
             )
             self._report.faults.append(done)
             self._say(_line(done, len(self._ledger.acknowledged)))

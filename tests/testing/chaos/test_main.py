@@ -1,0 +1,49 @@
+"""The command: what it refuses, and that it leaves no broker behind when it is told to stop."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from signalbox.testing.chaos.__main__ import main
+
+
+def brokers_of(folder: Path) -> list[str]:
+    """Processes that name `folder` on their command line, but for the command itself."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            command = (entry / "cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
+        except OSError:
+            continue
+        if str(folder) in command and "signalbox.wiring.serve" in command:
+            found.append(command)
+    return found
+
+
+def test_told_to_stop_it_takes_its_brokers_along(tmp_path: Path) -> None:
+    folder = tmp_path / "brokers"
+    command = [sys.executable, "-m", "signalbox.testing.chaos", "--seed", "1", "--duration", "60"]
+    with subprocess.Popen(
+        [*command, "--folder", str(folder), "--report", str(tmp_path / "chaos.json")], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"seed 1, 60 s; brokers and logs in {folder}\n"
+        deadline = time.monotonic() + 30
+        while len(brokers_of(folder)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 143
+    assert brokers_of(folder) == []
+
+
+def test_it_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    assert "--seed" in capsys.readouterr().out

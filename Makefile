@@ -50,5 +50,10 @@ bench: $(STAMP)  ## what requests cost, beside a C broker built here (3 minutes;
 bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours in turn (needs mvn and Java): QUICK=1
 	$(BIN)/python -m bench.kafka $(if $(QUICK),--quick)
 
+FRAMES ?= 1000000
+
+fuzz: $(STAMP)  ## bent requests by the million against real brokers: FRAMES=1000000 SEED=n
+	$(BIN)/python -m signalbox.testing.fuzz --frames $(FRAMES) $(if $(SEED),--seed $(SEED))
+
 clean:  ## remove what was built
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache

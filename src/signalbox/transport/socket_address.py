@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
-from ipaddress import IPv6Address, ip_address
 from typing import Any
+
+_MAPPED = bytes(10) + b"\xff\xff"
 
 
 def address_of(sockaddr: Any) -> tuple[str, int]:
@@ -17,10 +18,10 @@ def address_of(sockaddr: Any) -> tuple[str, int]:
 
 def address_bytes(host: str) -> bytes:
     """4 or 16 raw bytes of an address, as Envelope's ClientHostAddress carries it."""
-    address = ip_address(host)
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        return address.ipv4_mapped.packed
-    return address.packed
+    if ":" not in host:
+        return socket.inet_pton(socket.AF_INET, host)
+    packed = socket.inet_pton(socket.AF_INET6, host)
+    return packed[12:] if packed.startswith(_MAPPED) else packed
 
 
 def tune(sock: socket.socket, send_buffer_bytes: int = -1, receive_buffer_bytes: int = -1) -> None:

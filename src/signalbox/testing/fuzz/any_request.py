@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from typing import Any
 
@@ -69,7 +68,7 @@ class AnyRequest:
         if kind == "bool":
             return random_.random() < 0.5
         if kind == "uuid":
-            return bytes(16) if random_.random() < 0.5 else os.urandom(16)
+            return bytes(16) if random_.random() < 0.5 else random_.randbytes(16)
         if kind == "float64":
             return random_.random()
         if field.attribute.endswith("_ms"):

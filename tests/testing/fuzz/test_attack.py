@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from itertools import cycle
+
+from signalbox.network.inbound_request import InboundRequest
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.headers import encode_request_header
+from signalbox.testing.fuzz.attack import Attack, Tally
+from signalbox.testing.fuzz.frame_stream import Fuzzed
+from tests.network.serving import EchoSink, serving
+from tests.transport.loopback import framed
+
+GOOD = Fuzzed("good", framed(encode_request_header(int(ApiKey.METADATA), 1, 5, "x")))
+SILENT = Fuzzed("silent", framed(encode_request_header(int(ApiKey.FETCH), 4, 6, "x")))
+BAD = Fuzzed("bad", b"\xff\xff\xff\xff")
+
+
+class Sink(EchoSink):
+    """Never answers a Fetch; answers a Heartbeat under a wrong correlation id."""
+
+    def submit(self, request: InboundRequest) -> None:
+        if request.header.api_key == ApiKey.HEARTBEAT:
+            request.respond([b"\0\0\0\x63"])
+        elif request.header.api_key != ApiKey.FETCH:
+            self.echo(request)
+
+
+def attack(frames: Iterator[Fuzzed], count: int) -> Tally:
+    async def main() -> Tally:
+        async with serving(sink=Sink()) as served:
+            attacking = Attack([("127.0.0.1", served.ports["PLAINTEXT"])])
+            await asyncio.to_thread(attacking.run, frames, count)
+            return attacking.tally
+
+    return asyncio.run(main())
+
+
+def test_what_becomes_of_frames_is_told_apart() -> None:
+    tally = attack(cycle([GOOD, BAD, GOOD, SILENT]), 400)
+    assert tally.sent >= 400
+    assert tally.answered > 100
+    assert tally.closed > 50
+    assert tally.parked > 0
+    assert tally.misanswered == []
+    assert set(tally.by_mutation) == {"good", "bad", "silent"}
+
+
+def test_an_answer_for_another_request_is_noticed() -> None:
+    wrong = Fuzzed("wrong", framed(encode_request_header(int(ApiKey.HEARTBEAT), 1, 7, "x")))
+    tally = attack(cycle([wrong]), 60)
+    assert tally.misanswered
+    assert tally.misanswered[0].startswith("wrong: ")

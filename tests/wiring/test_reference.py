@@ -1,0 +1,26 @@
+"""The reference pages say what the tables say."""
+
+from pathlib import Path
+
+import pytest
+
+from signalbox.common.audit_event import AuditKind
+from signalbox.wiring.configuration import NODE_CONFIG
+from signalbox.wiring.reference import PAGES, audit_page, configuration_page
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_the_page_is_current(name: str) -> None:
+    assert (DOCS / name).read_text() == PAGES[name]()
+
+
+def test_every_key_of_a_node_has_a_line() -> None:
+    page = configuration_page()
+    assert [row.name for row in NODE_CONFIG if f"| `{row.name}` |" not in page] == []
+
+
+def test_every_kind_of_event_is_explained() -> None:
+    page = audit_page()
+    assert [kind for kind in AuditKind if f"| `{kind.value}` |" not in page] == []

@@ -44,8 +44,9 @@ def configuration_page() -> str:
     lines = [
         "# Configuration",
         "",
-        "Rendered from the config rows that start-up and DescribeConfigs read. Names, types and defaults are Kafka's where",
-        "Kafka has the key; a row says where we differ. Keys of one listener: `listener.name.<lower-case name>.<key>`.",
+        "Rendered from the config rows that start-up and DescribeConfigs read. Names, types and defaults are Kafka's",
+        "where Kafka has the key; a row says where we differ. For one listener alone:",
+        "`listener.name.<lower-case name>.<key>`.",
     ]
     for title, table in _SECTIONS:
         lines += ["", f"## {title}", "", "| key | type | default | can change | meaning |", "|---|---|---|---|---|"]
@@ -63,11 +64,10 @@ def audit_page() -> str:
     lines = [
         "# The audit trail",
         "",
-        f"Topic `{AUDIT_TOPIC}`, schema version {AUDIT_SCHEMA_VERSION}. One record is one event: a JSON object; the key is the"
-        " broker id. The trail",
-        "of a broker is complete when `seq` has no gap per (`broker_id`, `broker_epoch`): numbers are taken when events are",
-        "recorded, so an event that had to be dropped leaves a gap. Requests on the audit topic, its replication and",
-        "AlterPartition are left out.",
+        f"Topic `{AUDIT_TOPIC}`, schema version {AUDIT_SCHEMA_VERSION}. One record is one event: a JSON object; the key",
+        "is the broker id. The trail of a broker is complete when `seq` has no gap per (`broker_id`, `broker_epoch`):",
+        "numbers are taken when events are recorded, so an event that had to be dropped leaves a gap. Requests on the",
+        "audit topic, its replication and AlterPartition are left out.",
         "",
         "| kind | means |",
         "|---|---|",

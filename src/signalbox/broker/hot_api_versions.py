@@ -1,7 +1,7 @@
 """Hot ApiVersions: a connection that asks the same once more gets the same table, as bytes.
 
 Only requests that claim no identity are remembered, and only after the generic path has accepted the software name
-on this connection, so that a hit changes nothing. The table's ranges are compared by identity on every hit.
+on this connection, so that a hit changes nothing. The table's ranges and the name are compared on every hit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ConnectionApiVersions:
         self._owner = owner
         self._connection = connection
         self._version = version
-        self._shapes: HotShapes[tuple[object, bytes]] = HotShapes()
+        self._shapes: HotShapes[tuple[object, bytes, str, str]] = HotShapes()
         self.tally = HotTally()
 
     def serve(self, frame: memoryview, correlation_id: int) -> bool:
@@ -49,7 +49,13 @@ class ConnectionApiVersions:
             return False
         shape = self._shapes.by_key.get(frame[KEY_AT:].tobytes())
         owner, connection = self._owner, self._connection
-        if shape is None or shape[0] is not owner.handler.ranges(connection.context.control_plane):
+        context = connection.context
+        if (
+            shape is None
+            or shape[0] is not owner.handler.ranges(context.control_plane)
+            or shape[2] != context.client_software_name
+            or shape[3] != context.client_software_version
+        ):
             self._learn(frame)
             return False
         body = shape[1]
@@ -70,15 +76,13 @@ class ConnectionApiVersions:
             body, end = ApiVersionsRequest.decode_prefix(frame, self._version, body_offset)
         except DecodeError:
             return
-        named = self._version < _NAMES_SOFTWARE_FROM or (
-            context.client_software_name != ""
-            and body.client_software_name == context.client_software_name
-            and body.client_software_version == context.client_software_version
-        )
+        name, software_version = context.client_software_name, context.client_software_version
+        asked = (body.client_software_name, body.client_software_version)
+        named = self._version < _NAMES_SOFTWARE_FROM or (name != "" and asked == (name, software_version))
         if end != len(frame) or not named or body.cluster_id is not None or body.node_id != -1:
             return
         answer = self._owner.handler.table(self._version, context.control_plane)
         self.tally.stand_for(header, context)
-        key = frame[KEY_AT:].tobytes()
+        key, table = frame[KEY_AT:].tobytes(), b"".join(answer.encode_chunks(self._version))
         ranges = self._owner.handler.ranges(context.control_plane)
-        self._shapes.remember(key, (ranges, b"".join(answer.encode_chunks(self._version))))
+        self._shapes.remember(key, (ranges, table, name, software_version))

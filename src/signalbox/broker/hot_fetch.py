@@ -58,8 +58,8 @@ class FetchShape:
     """A request that is constant but for its offset. `rest`: the bytes behind the offset."""
 
     __slots__ = (
-        "after", "authorizer_stamp", "before", "fixed_bytes", "image", "isolation", "key", "max_bytes", "min_bytes", "pack",
-        "partition", "rest", "stamp", "tail",
+        "after", "authorizer_stamp", "before", "fixed_bytes", "image", "isolation", "key", "max_bytes", "min_bytes",
+        "pack", "partition", "rest", "stamp", "tail",
     )  # fmt: skip
 
     def __init__(self, key: bytes, rest: bytes, partition: Partition, request: FetchRequest, max_bytes: int) -> None:

@@ -1,0 +1,129 @@
+"""AlterConfigs and IncrementalAlterConfigs at a real controller: each resource for itself (facts 5.2, 6.5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.alter_configs import AlterConfigsHandler
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.alter_configs import AlterConfigsRequest
+from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from tests.broker.asking import ALLOW_ALL, acl, request_of
+from tests.broker.handlers.house import House
+
+SET, DELETE, APPEND, SUBTRACT = range(4)
+
+
+def change(resource_type: int, name: str, *entries: tuple[str, int, str | None]) -> Any:
+    config = IncrementalAlterConfigsRequest.AlterableConfig
+    return IncrementalAlterConfigsRequest.AlterConfigsResource(
+        resource_type=resource_type,
+        resource_name=name,
+        configs=[config(name=key, config_operation=op, value=value) for key, op, value in entries],
+    )
+
+
+def ask(house: House, *resources: Any, authorizer: Any = ALLOW_ALL, version: int = 1, **more: Any) -> list[Any]:
+    handler = AlterConfigsHandler(ApiKey.INCREMENTAL_ALTER_CONFIGS, house.parts.controller, authorizer)
+    body = IncrementalAlterConfigsRequest(resources=list(resources), **more)
+    return list(house.answer(handler, request_of(body, version)).responses)
+
+
+def found(results: list[Any]) -> list[tuple[int, str, int]]:
+    return [(r.resource_type, r.resource_name, r.error_code) for r in results]
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_one_key_after_the_other(house: House, version: int) -> None:
+    house.create_topic("ac-1")
+    for entry in (("retention.ms", SET, "5"), ("segment.bytes", SET, "2000000"), ("retention.ms", DELETE, None)):
+        assert found(ask(house, change(2, "ac-1", entry), version=version)) == [(2, "ac-1", 0)]
+
+
+def test_each_resource_has_its_own_error(house: House) -> None:
+    house.create_topic("ac-2")
+    house.create_topic("ac-3")
+    results = ask(
+        house,
+        change(2, "ac-2", ("retention.ms", SET, "soon")),
+        change(2, "ac-3", ("retention.ms", SET, "5")),
+        change(2, "ac-nope", ("retention.ms", SET, "5")),
+        change(99, "x", ("retention.ms", SET, "5")),
+        change(2, "ac-twice", ("retention.ms", SET, "5")),
+        change(2, "ac-twice", ("retention.ms", SET, "6")),
+    )
+    codes = {(kind, name): code for kind, name, code in found(results)}
+    assert codes == {
+        (2, "ac-2"): Error.INVALID_CONFIG,
+        (2, "ac-3"): 0,
+        (2, "ac-nope"): Error.UNKNOWN_TOPIC_OR_PARTITION,
+        (99, "x"): Error.INVALID_REQUEST,
+        (2, "ac-twice"): Error.INVALID_REQUEST,
+    }
+    assert len(results) == 6
+    assert all(r.error_message for r in results if r.error_code)
+
+
+@pytest.mark.parametrize(
+    ("entries", "error"),
+    [
+        ([("retention.ms", SET, "5"), ("retention.ms", SET, "6")], Error.INVALID_REQUEST),
+        ([("retention.ms", SET, None)], Error.INVALID_REQUEST),
+        ([("retention.ms", 9, "5")], Error.INVALID_REQUEST),
+        ([("nope", SET, "5")], Error.INVALID_CONFIG),
+        ([("retention.ms", APPEND, "5")], Error.INVALID_CONFIG),
+        ([("cleanup.policy", APPEND, "compact")], Error.NONE),
+        ([], Error.NONE),
+    ],
+)
+def test_entries(house: House, entries: list[tuple[str, int, str | None]], error: Error) -> None:
+    house.create_topic("ac-4")
+    [(_, _, code)] = found(ask(house, change(2, "ac-4", *entries), validate_only=True))
+    assert code == error
+
+
+@pytest.mark.parametrize(
+    ("resource_type", "name", "error"),
+    [(4, "", 0), (4, "1", 0), (4, "one", Error.INVALID_REQUEST), (8, "1", Error.INVALID_REQUEST)],
+)
+def test_brokers(house: House, resource_type: int, name: str, error: int) -> None:
+    resource = change(resource_type, name, ("log.cleaner.threads", SET, "2"))
+    [(_, _, code)] = found(ask(house, resource, validate_only=True))
+    assert code == error
+
+
+def test_a_read_only_key_of_a_broker(house: House) -> None:
+    [result] = ask(house, change(4, "1", ("listeners", SET, "X://:1")), validate_only=True)
+    assert result.error_code in (Error.INVALID_REQUEST, Error.INVALID_CONFIG)
+
+
+def test_rights_are_looked_at_resource_by_resource(house: House) -> None:
+    house.create_topic("ac-5")
+    results = ask(
+        house,
+        change(2, "ac-5", ("retention.ms", SET, "5")),
+        change(2, "ac-6", ("retention.ms", SET, "5")),
+        change(4, "1", ("log.cleaner.threads", SET, "2")),
+        authorizer=acl(("alice", "ALTER_CONFIGS", "ac-5"), ("alice", "DESCRIBE_CONFIGS", "ac-6")),
+    )
+    assert {(kind, name): code for kind, name, code in found(results)} == {
+        (2, "ac-5"): 0,
+        (2, "ac-6"): Error.TOPIC_AUTHORIZATION_FAILED,
+        (4, "1"): Error.CLUSTER_AUTHORIZATION_FAILED,
+    }
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_the_older_api_replaces_everything(house: House, version: int) -> None:
+    house.create_topic("ac-7")
+    handler = AlterConfigsHandler(ApiKey.ALTER_CONFIGS, house.parts.controller, ALLOW_ALL)
+    config, resource = AlterConfigsRequest.AlterableConfig, AlterConfigsRequest.AlterConfigsResource
+    wanted = resource(resource_type=2, resource_name="ac-7", configs=[config(name="retention.ms", value="5")])
+    null = resource(resource_type=2, resource_name="ac-8", configs=[config(name="retention.ms", value=None)])
+    answer = house.answer(handler, request_of(AlterConfigsRequest(resources=[wanted, null]), version))
+    codes = {result.resource_name: result.error_code for result in answer.responses}
+    assert codes["ac-7"] == 0
+    assert codes["ac-8"] in (Error.INVALID_REQUEST, Error.INVALID_CONFIG, Error.UNKNOWN_TOPIC_OR_PARTITION)

@@ -1,0 +1,47 @@
+"""What only brokers ask of the controller: with CLUSTER_ACTION, of the active one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.controller_request import ControllerRequestHandler
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from signalbox.protocol.messages.alter_partition import AlterPartitionRequest
+from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
+from tests.broker.asking import ALLOW_ALL, acl, request_of
+from tests.broker.handlers.house import House
+
+ASKED = [
+    (ApiKey.CONTROLLED_SHUTDOWN, ControlledShutdownRequest(broker_id=9, broker_epoch=-1), range(4)),
+    (ApiKey.ALTER_PARTITION, AlterPartitionRequest(broker_id=9), range(4)),
+    (ApiKey.ALLOCATE_PRODUCER_IDS, AllocateProducerIdsRequest(broker_id=9), range(1)),
+]
+CASES = [pytest.param(key, body, v, id=f"{key.name}-{v}") for key, body, versions in ASKED for v in versions]
+
+
+def ask(house: House, key: ApiKey, body: Any, version: int, authorizer: Any) -> Any:
+    handler = ControllerRequestHandler(key, house.parts.controller, authorizer)
+    return house.answer(handler, request_of(body, version))
+
+
+@pytest.mark.parametrize(("key", "body", "version"), CASES)
+def test_a_client_may_not(house: House, key: ApiKey, body: Any, version: int) -> None:
+    answer = ask(house, key, body, version, acl(("alice", "ALTER", "cluster")))
+    assert answer.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
+
+
+@pytest.mark.parametrize(("key", "body", "version"), CASES)
+def test_a_broker_that_is_not_registered(house: House, key: ApiKey, body: Any, version: int) -> None:
+    answer = ask(house, key, body, version, acl(("alice", "CLUSTER_ACTION", "cluster")))
+    assert answer.error_code in (Error.BROKER_NOT_AVAILABLE, Error.STALE_BROKER_EPOCH, Error.BROKER_ID_NOT_REGISTERED)
+
+
+def test_a_block_of_producer_ids(house: House) -> None:
+    epoch = house.parts.epochs.broker_epoch
+    body = AllocateProducerIdsRequest(broker_id=1, broker_epoch=epoch)
+    answer = ask(house, ApiKey.ALLOCATE_PRODUCER_IDS, body, 0, ALLOW_ALL)
+    assert (answer.error_code, answer.producer_id_len) == (0, 1000)

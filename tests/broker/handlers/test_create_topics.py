@@ -1,0 +1,119 @@
+"""CreateTopics at a real controller: who may, what is said twice, what is shown (facts 5.11)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.create_topics import CreateTopicsHandler
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from tests.broker.asking import ALLOW_ALL, acl, request_of
+from tests.broker.handlers.house import House
+
+Topic = CreateTopicsRequest.CreatableTopic
+
+
+def ask(house: House, *topics: Any, version: int = 7, authorizer: Any = ALLOW_ALL, **more: Any) -> Any:
+    handler = CreateTopicsHandler(house.parts.controller, authorizer)
+    return house.answer(handler, request_of(CreateTopicsRequest(topics=list(topics), timeout_ms=5000, **more), version))
+
+
+def found(answer: Any) -> dict[str, int]:
+    return {topic.name: topic.error_code for topic in answer.topics}
+
+
+def test_a_topic_with_its_configs(house: House) -> None:
+    config = CreateTopicsRequest.CreatableTopicConfig(name="retention.ms", value="77")
+    [topic] = ask(house, Topic(name="c-1", num_partitions=2, replication_factor=1, configs=[config])).topics
+    assert (topic.error_code, topic.num_partitions, topic.replication_factor) == (0, 2, 1)
+    assert {c.name: c.value for c in topic.configs}["retention.ms"] == "77"
+    assert topic.topic_id == house.topic_id("c-1")
+
+
+@pytest.mark.parametrize("version", range(2, 8))
+def test_validate_only_creates_nothing(house: House, version: int) -> None:
+    name = f"c-only-{version}"
+    topic = Topic(name=name, num_partitions=1, replication_factor=1)
+    assert found(ask(house, topic, version=version, validate_only=True)) == {name: 0}
+    assert name not in house.parts.cache.image.topics
+
+
+def test_a_name_twice_spoils_that_name_alone(house: House) -> None:
+    answer = ask(house, Topic(name="c-2"), Topic(name="c-3", num_partitions=1, replication_factor=1), Topic(name="c-2"))
+    assert found(answer) == {"c-2": Error.INVALID_REQUEST, "c-3": 0}
+    assert len(answer.topics) == 2
+
+
+@pytest.mark.parametrize(
+    ("topic", "error"),
+    [
+        (Topic(name="", num_partitions=1, replication_factor=1), Error.INVALID_TOPIC_EXCEPTION),
+        (Topic(name="a/b", num_partitions=1, replication_factor=1), Error.INVALID_TOPIC_EXCEPTION),
+        (Topic(name="..", num_partitions=1, replication_factor=1), Error.INVALID_TOPIC_EXCEPTION),
+        (Topic(name="c-x", num_partitions=0, replication_factor=1), Error.INVALID_PARTITIONS),
+        (Topic(name="c-x", num_partitions=-2, replication_factor=1), Error.INVALID_PARTITIONS),
+        (Topic(name="c-x", num_partitions=1, replication_factor=0), Error.INVALID_REPLICATION_FACTOR),
+        (Topic(name="c-x", num_partitions=1, replication_factor=9), Error.INVALID_REPLICATION_FACTOR),
+        (
+            Topic(name="c-x", configs=[CreateTopicsRequest.CreatableTopicConfig(name="retention.ms", value=None)]),
+            Error.INVALID_CONFIG,
+        ),
+        (
+            Topic(
+                name="c-x",
+                num_partitions=1,
+                replication_factor=1,
+                configs=[CreateTopicsRequest.CreatableTopicConfig(name="retention.ms", value="soon")],
+            ),
+            Error.INVALID_CONFIG,
+        ),
+        (
+            Topic(
+                name="c-x",
+                num_partitions=1,
+                assignments=[CreateTopicsRequest.CreatableReplicaAssignment(partition_index=0, broker_ids=[1])],
+            ),
+            Error.INVALID_REQUEST,
+        ),
+        (
+            Topic(
+                name="c-x",
+                num_partitions=-1,
+                replication_factor=-1,
+                assignments=[CreateTopicsRequest.CreatableReplicaAssignment(partition_index=0, broker_ids=[1, 1])],
+            ),
+            Error.INVALID_REPLICA_ASSIGNMENT,
+        ),
+    ],
+)
+def test_topics_that_cannot_be(house: House, topic: Any, error: Error) -> None:
+    [answered] = ask(house, topic, validate_only=True).topics
+    assert answered.error_code == error
+    assert answered.error_message
+
+
+def test_the_right_on_the_topic_or_on_the_cluster(house: House) -> None:
+    topics = [Topic(name=name, num_partitions=1, replication_factor=1) for name in ("c-mine", "c-yours")]
+    authorizer = acl(("alice", "CREATE", "c-mine"))
+    answer = ask(house, *topics, authorizer=authorizer, validate_only=True)
+    assert found(answer) == {"c-yours": Error.TOPIC_AUTHORIZATION_FAILED, "c-mine": 0}
+    answer = ask(house, *topics, authorizer=acl(("alice", "CREATE", "cluster")), validate_only=True)
+    assert found(answer) == {"c-yours": 0, "c-mine": 0}
+
+
+def test_configs_are_shown_to_who_may_see_them(house: House) -> None:
+    topic = Topic(name="c-4", num_partitions=3, replication_factor=1)
+    creator = ("alice", "CREATE", "c-4")
+    [shown] = ask(
+        house, topic, authorizer=acl(creator, ("alice", "DESCRIBE_CONFIGS", "c-4")), validate_only=True
+    ).topics
+    [hidden] = ask(house, topic, authorizer=acl(creator), validate_only=True).topics
+    assert (shown.num_partitions, shown.topic_config_error_code, bool(shown.configs)) == (3, 0, True)
+    assert (hidden.num_partitions, hidden.replication_factor, hidden.configs) == (-1, -1, None)
+    assert (hidden.error_code, hidden.topic_config_error_code) == (0, Error.TOPIC_AUTHORIZATION_FAILED)
+
+
+def test_nothing_asked(house: House) -> None:
+    assert ask(house).topics == []

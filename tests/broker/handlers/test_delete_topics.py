@@ -1,0 +1,119 @@
+"""DeleteTopics: by name, by id, in any mix; what may not be seen is not told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.delete_topics import DeleteTopicsHandler
+from signalbox.common.ids import ZERO_UUID
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, request_of, topic_id
+from tests.broker.handlers.house import House
+
+State = DeleteTopicsRequest.DeleteTopicState
+UNKNOWN = b"\x09" * 16
+
+
+def ask(house: House, *states: Any, authorizer: Any = ALLOW_ALL) -> Any:
+    parts = house.parts
+    handler = DeleteTopicsHandler(parts.controller, authorizer, parts.cache)
+    return house.answer(handler, request_of(DeleteTopicsRequest(topics=list(states), timeout_ms=5000), 6)).responses
+
+
+def found(results: Any) -> list[tuple[str | None, int]]:
+    return [(result.name, result.error_code) for result in results]
+
+
+@pytest.mark.parametrize("version", range(1, 6))
+def test_names_before_version_6(house: House, version: int) -> None:
+    name = f"d-{version}"
+    house.create_topic(name)
+    handler = DeleteTopicsHandler(house.parts.controller, ALLOW_ALL, house.parts.cache)
+    body = DeleteTopicsRequest(topic_names=[name, "d-nope"], timeout_ms=5000)
+    answer = house.answer(handler, request_of(body, version))
+    assert sorted(found(answer.responses)) == [(name, 0), ("d-nope", Error.UNKNOWN_TOPIC_OR_PARTITION)]
+    assert name not in house.parts.cache.image.topics
+
+
+def test_names_and_ids_in_one_request(house: House) -> None:
+    house.create_topic("d-name")
+    house.create_topic("d-id")
+    asked_id = house.topic_id("d-id")
+    results = ask(house, State(name="d-name"), State(name=None, topic_id=asked_id), State(name=None, topic_id=UNKNOWN))
+    assert {(r.name, r.topic_id, r.error_code) for r in results if r.topic_id != UNKNOWN} == {
+        ("d-name", next(r.topic_id for r in results if r.name == "d-name"), 0),
+        ("d-id", asked_id, 0),
+    }
+    assert (None, Error.UNKNOWN_TOPIC_ID) in found(results)
+
+
+def test_neither_name_nor_id(house: House) -> None:
+    assert found(ask(house, State(name=None), State(name="d-nope"))) == [
+        (None, Error.INVALID_REQUEST),
+        ("d-nope", Error.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+
+
+def test_name_and_id_at_once_spoil_the_whole_request(house: House) -> None:
+    house.create_topic("d-both")
+    results = ask(house, State(name="d-both", topic_id=UNKNOWN), State(name="d-both"))
+    assert found(results) == [("d-both", Error.INVALID_REQUEST)] * 2
+    assert "d-both" in house.parts.cache.image.topics
+
+
+def test_the_same_topic_twice(house: House) -> None:
+    house.create_topic("d-twice")
+    for states in (
+        [State(name="d-twice"), State(name="d-twice")],
+        [State(name="d-twice"), State(name=None, topic_id=house.topic_id("d-twice"))],
+    ):
+        assert {code for _, code in found(ask(house, *states))} == {Error.INVALID_REQUEST}
+    assert "d-twice" in house.parts.cache.image.topics
+
+
+@pytest.mark.parametrize(
+    ("rights", "by_name", "by_id"),
+    [
+        ([("alice", "DELETE", "d-kept"), ("alice", "DESCRIBE", "d-kept", "deny")], 0, (None, 29)),
+        ([("alice", "DESCRIBE", "d-kept")], 29, ("d-kept", 29)),
+        ([("bob", "DELETE", "d-kept")], 29, (None, 29)),
+    ],
+)
+def test_rights(rights: Any, by_name: int, by_id: tuple[str | None, int]) -> None:
+    """With a controller that says yes to everything."""
+
+    class Yes:
+        is_active = True
+
+        async def handle(self, api_key: int, request: DeleteTopicsRequest, context: Any) -> Any:
+            result = DeleteTopicsResponse.DeletableTopicResult
+            return DeleteTopicsResponse(responses=[result(name=t.name, topic_id=t.topic_id) for t in request.topics])
+
+    handler = DeleteTopicsHandler(Yes(), acl(*rights), cache_of(topics={"d-kept": {0: (1, [1])}}))
+    [named] = answer_to(handler, request_of(DeleteTopicsRequest(topics=[State(name="d-kept")]), 6)).responses
+    state = State(name=None, topic_id=topic_id("d-kept"))
+    [by_its_id] = answer_to(handler, request_of(DeleteTopicsRequest(topics=[state]), 6)).responses
+    assert (named.name, named.error_code) == ("d-kept", by_name)
+    assert (by_its_id.name, by_its_id.error_code) == by_id
+    assert by_its_id.topic_id == topic_id("d-kept")
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [(1, Error.INVALID_REQUEST), (2, Error.INVALID_REQUEST), (3, Error.TOPIC_DELETION_DISABLED)]
+)
+def test_deletion_disabled_has_no_code_of_its_own_before_version_3(version: int, code: Error) -> None:
+    class No:
+        is_active = True
+
+        async def handle(self, api_key: int, request: DeleteTopicsRequest, context: Any) -> Any:
+            result = DeleteTopicsResponse.DeletableTopicResult
+            return DeleteTopicsResponse(
+                responses=[result(name=t.name, error_code=Error.TOPIC_DELETION_DISABLED) for t in request.topics]
+            )
+
+    handler = DeleteTopicsHandler(No(), ALLOW_ALL, cache_of(topics={"t": {0: (1, [1])}}))
+    [result] = answer_to(handler, request_of(DeleteTopicsRequest(topic_names=["t"]), version)).responses
+    assert (result.error_code, result.topic_id) == (code, ZERO_UUID)

@@ -1,0 +1,66 @@
+"""DescribeGroups, ListGroups, DeleteGroups: each group for itself, none that may not be seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.describe_groups import DeleteGroupsHandler, DescribeGroupsHandler, ListGroupsHandler
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.delete_groups import DeleteGroupsRequest
+from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest
+from signalbox.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from tests.broker.asking import ALLOW_ALL, acl, answer_to, request_of
+from tests.broker.handlers.house import House
+
+
+class Listing:
+    """A coordinator with two groups."""
+
+    def list_groups(self, request: Any, context: Any) -> Any:
+        group = ListGroupsResponse.ListedGroup
+        return ListGroupsResponse(groups=[group(group_id="a"), group(group_id="b")])
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_describe(house: House, version: int) -> None:
+    handler = DescribeGroupsHandler(house.parts.data.coordinator, acl(("alice", "DESCRIBE", "group:a")))
+    answer = house.answer(handler, request_of(DescribeGroupsRequest(groups=["secret", "a"]), version))
+    codes = {group.group_id: group.error_code for group in answer.groups}
+    assert codes["secret"] == Error.GROUP_AUTHORIZATION_FAILED
+    assert codes["a"] != Error.GROUP_AUTHORIZATION_FAILED
+    assert len(answer.groups) == 2
+
+
+def test_operations_on_a_group_if_asked_for(house: House) -> None:
+    handler = DescribeGroupsHandler(house.parts.data.coordinator, ALLOW_ALL)
+    for wanted, bits in ((False, -(2**31)), (True, sum(1 << code for code in (3, 6, 8, 10, 11)))):
+        body = DescribeGroupsRequest(groups=["a"], include_authorized_operations=wanted)
+        [group] = house.answer(handler, request_of(body, 3)).groups
+        assert group.authorized_operations == bits
+
+
+@pytest.mark.parametrize(
+    ("authorizer", "seen"),
+    [
+        (ALLOW_ALL, ["a", "b"]),
+        (acl(("alice", "DESCRIBE", "cluster")), ["a", "b"]),
+        (acl(("alice", "READ", "group:b")), ["b"]),
+        (acl(("alice", "ALTER", "group:nope")), []),
+    ],
+)
+@pytest.mark.parametrize("version", range(6))
+def test_list(authorizer: Any, seen: list[str], version: int) -> None:
+    handler = ListGroupsHandler(Listing(), authorizer)  # type: ignore[arg-type]
+    answer = answer_to(handler, request_of(ListGroupsRequest(), version))
+    assert [group.group_id for group in answer.groups] == seen
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_delete(house: House, version: int) -> None:
+    handler = DeleteGroupsHandler(house.parts.data.coordinator, acl(("alice", "DELETE", "group:a")))
+    answer = house.answer(handler, request_of(DeleteGroupsRequest(groups_names=["a", "secret"]), version))
+    codes = {result.group_id: result.error_code for result in answer.results}
+    assert codes["secret"] == Error.GROUP_AUTHORIZATION_FAILED
+    assert codes["a"] in (Error.GROUP_ID_NOT_FOUND, Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE)

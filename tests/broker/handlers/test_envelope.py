@@ -1,0 +1,96 @@
+"""Envelopes at the active controller: whose are taken, and what the inner request may do (F3, F4; facts 5.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.api_request import CloseConnection
+from signalbox.broker.handlers.envelope import EnvelopeHandler
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.headers import decode_response_header, encode_request_header
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.protocol.messages.envelope import EnvelopeRequest
+from signalbox.security.principal import DefaultPrincipalBuilder, KafkaPrincipal
+from tests.broker.asking import ALLOW_ALL, Recorded, acl, context, request_of
+from tests.broker.handlers.house import House
+
+SERDE = DefaultPrincipalBuilder()
+BROKERS = acl(("broker", "CLUSTER_ACTION", "cluster"))
+
+
+def envelope(topic: str, key: int = ApiKey.CREATE_TOPICS) -> EnvelopeRequest:
+    wanted = CreateTopicsRequest(
+        topics=[CreateTopicsRequest.CreatableTopic(name=topic, num_partitions=1, replication_factor=1)], timeout_ms=5000
+    )
+    return EnvelopeRequest(
+        request_data=encode_request_header(key, 7, 99, "client") + wanted.encode(7),
+        request_principal=SERDE.serialize(KafkaPrincipal("User", "alice")),
+        client_host_address=b"\x0a\0\0\x09",
+    )
+
+
+class Inactive:
+    is_active = False
+
+    async def handle(self, api_key: int, request: Any, context: Any) -> Any:
+        raise AssertionError("never asked")
+
+
+def ask(house: House, body: Any, authorizer: Any = BROKERS, **more: Any) -> tuple[Any, Recorded]:
+    sink = Recorded()
+    controller = more.pop("controller", house.parts.controller)
+    handler = EnvelopeHandler(house.parts.router, controller, authorizer, SERDE, sink)
+    who = context(more.pop("principal", "broker"), "REPLICATION", **{"privileged": True, **more})
+    return house.answer(handler, request_of(body, 0, who)), sink
+
+
+@pytest.mark.spec("F3")
+def test_the_inner_answer_travels_back_with_its_own_header(house: House) -> None:
+    answer, sink = ask(house, envelope("e-1"))
+    assert (answer.error_code, sink.events) == (0, [])
+    correlation_id, offset = decode_response_header(answer.response_data, ApiKey.CREATE_TOPICS, 7)
+    inner = CreateTopicsResponse.decode(answer.response_data, 7, offset)
+    assert correlation_id == 99
+    assert [(topic.name, topic.error_code) for topic in inner.topics] == [("e-1", 0)]
+
+
+@pytest.mark.spec("F4")
+def test_a_listener_that_is_not_privileged_closes_and_changes_nothing(house: House) -> None:
+    answer, sink = ask(house, envelope("e-2"), ALLOW_ALL, privileged=False)
+    assert isinstance(answer, CloseConnection)
+    assert [event.kind for event in sink.events] == ["refused"]
+    assert "e-2" not in house.parts.cache.image.topics
+
+
+@pytest.mark.spec("F4")
+def test_a_forged_envelope_is_refused_on_the_privileged_listener_too(house: House) -> None:
+    answer, sink = ask(house, envelope("e-3"), principal="mallory")
+    assert (answer.error_code, answer.response_data) == (Error.CLUSTER_AUTHORIZATION_FAILED, None)
+    assert sink.events[0].principal == "User:mallory"
+    assert "e-3" not in house.parts.cache.image.topics
+
+
+def test_off_the_controller_the_right_is_looked_at_first(house: House) -> None:
+    answer, _ = ask(house, envelope("e-4"), controller=Inactive())
+    assert answer.error_code == Error.NOT_CONTROLLER
+    answer, _ = ask(house, envelope("e-4"), controller=Inactive(), principal="mallory")
+    assert answer.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (EnvelopeRequest(request_principal=b"?"), Error.PRINCIPAL_DESERIALIZATION_FAILURE),
+        (EnvelopeRequest(request_principal=SERDE.serialize(KafkaPrincipal("User", "a"))), Error.INVALID_REQUEST),
+        (envelope("e-5", ApiKey.METADATA), Error.INVALID_REQUEST),
+        (envelope("e-5", 12345), Error.UNSUPPORTED_VERSION),
+        (envelope("e-5", ApiKey.ELECT_LEADERS), Error.UNSUPPORTED_VERSION),  # forwardable, not served here
+    ],
+)
+def test_what_is_wrong_inside(house: House, body: Any, error: Error) -> None:
+    answer, sink = ask(house, body)
+    assert (answer.error_code, answer.response_data) == (error, None)
+    assert len(sink.events) == 1

@@ -1,0 +1,54 @@
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup at a real coordinator: READ on the group, errors as the API has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.group_membership import GroupMembershipHandler, client_context
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.heartbeat import HeartbeatRequest
+from signalbox.protocol.messages.join_group import JoinGroupRequest
+from signalbox.protocol.messages.leave_group import LeaveGroupRequest
+from signalbox.protocol.messages.sync_group import SyncGroupRequest
+from tests.broker.asking import ALLOW_ALL, acl, request_of
+from tests.broker.handlers.house import House
+
+CALLS = {
+    JoinGroupRequest: ("join_group", range(10)),
+    HeartbeatRequest: ("heartbeat", range(5)),
+    LeaveGroupRequest: ("leave_group", range(6)),
+    SyncGroupRequest: ("sync_group", range(6)),
+}
+CASES = [pytest.param(kind, v, id=f"{kind.__name__}-{v}") for kind, (_, versions) in CALLS.items() for v in versions]
+
+
+def ask(house: House, body: Any, version: int, authorizer: Any = ALLOW_ALL) -> Any:
+    call = getattr(house.parts.data.coordinator, CALLS[type(body)][0])
+    return house.answer(GroupMembershipHandler(call, authorizer), request_of(body, version))
+
+
+@pytest.mark.parametrize(("kind", "version"), CASES)
+def test_needs_read_on_the_group(house: House, kind: Any, version: int) -> None:
+    answer = ask(house, kind(group_id="g"), version, acl(("alice", "DESCRIBE", "group:g")))
+    assert answer.error_code == Error.GROUP_AUTHORIZATION_FAILED
+
+
+@pytest.mark.parametrize(("kind", "version"), CASES)
+def test_a_group_that_is_not_here_has_an_error_at_every_version(house: House, kind: Any, version: int) -> None:
+    body = kind(group_id="g", member_id="m")
+    if kind is LeaveGroupRequest and version >= 3:
+        body = kind(group_id="g", members=[LeaveGroupRequest.MemberIdentity(member_id="m")])
+    answer = ask(house, body, version, acl(("alice", "READ", "group:g")))
+    assert answer.error_code in (
+        Error.NOT_COORDINATOR,
+        Error.COORDINATOR_NOT_AVAILABLE,
+        Error.UNKNOWN_MEMBER_ID,
+        Error.INVALID_SESSION_TIMEOUT,
+    )
+
+
+def test_who_asks_is_told_to_the_coordinator() -> None:
+    asked = client_context(request_of(HeartbeatRequest(), 4))
+    assert (asked.client_id, asked.client_host) == ("test", "/10.0.0.7")

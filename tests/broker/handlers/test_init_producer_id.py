@@ -1,0 +1,55 @@
+"""InitProducerId: ids for idempotent producers who may write somewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.init_producer_id import InitProducerIdHandler
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest
+from tests.broker.asking import ALLOW_ALL, acl, answer_to, request_of
+
+
+class Ids:
+    def __init__(self, *trouble: KafkaError) -> None:
+        self._trouble = list(trouble)
+
+    async def next(self) -> int:
+        if self._trouble:
+            raise self._trouble.pop()
+        return 42
+
+
+def ask(version: int, authorizer: Any = ALLOW_ALL, ids: Ids | None = None, **fields: Any) -> tuple[int, int, int]:
+    body = InitProducerIdRequest(**{"transactional_id": None, **fields})
+    answer = answer_to(InitProducerIdHandler(ids or Ids(), authorizer), request_of(body, version))
+    return answer.error_code, answer.producer_id, answer.producer_epoch
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_an_id_with_epoch_0(version: int) -> None:
+    assert ask(version) == (0, 42, 0)
+
+
+@pytest.mark.parametrize(
+    ("authorizer", "code"),
+    [
+        (acl(("alice", "IDEMPOTENT_WRITE", "cluster")), 0),
+        (acl(("alice", "WRITE", "any topic")), 0),
+        (acl(("alice", "READ", "any topic")), Error.CLUSTER_AUTHORIZATION_FAILED),
+        (acl(("bob", "WRITE", "any topic")), Error.CLUSTER_AUTHORIZATION_FAILED),
+    ],
+)
+def test_who_may(authorizer: Any, code: int) -> None:
+    assert ask(4, authorizer)[0] == code
+
+
+@pytest.mark.parametrize("transactional_id", ["tx", ""])
+def test_transactions_are_refused(transactional_id: str) -> None:
+    assert ask(4, transactional_id=transactional_id) == (Error.INVALID_REQUEST, -1, -1)
+
+
+def test_no_block_to_be_had() -> None:
+    assert ask(4, ids=Ids(KafkaError(Error.COORDINATOR_LOAD_IN_PROGRESS))) == (14, -1, -1)

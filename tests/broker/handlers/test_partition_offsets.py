@@ -1,0 +1,69 @@
+"""ListOffsets, OffsetForLeaderEpoch and DeleteRecords: who may ask the leader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.partition_offsets import (
+    DeleteRecordsHandler,
+    ListOffsetsHandler,
+    OffsetForLeaderEpochHandler,
+)
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.delete_records import DeleteRecordsRequest
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
+from signalbox.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from tests.broker.asking import ALLOW_ALL, acl, request_of
+from tests.broker.handlers.house import House
+
+NOBODY = acl(("alice", "READ", "somewhere else"))
+
+
+def list_offsets(house: House, version: int, authorizer: Any, partition: int = 0) -> int:
+    asked = ListOffsetsRequest.ListOffsetsPartition(partition_index=partition, timestamp=-1)
+    topic = ListOffsetsRequest.ListOffsetsTopic(name="o-1", partitions=[asked])
+    handler = ListOffsetsHandler(house.parts.data.replicas, authorizer)
+    answer = house.answer(handler, request_of(ListOffsetsRequest(replica_id=-1, topics=[topic]), version))
+    return int(answer.topics[0].partitions[0].error_code)
+
+
+def leader_epoch(house: House, version: int, authorizer: Any) -> int:
+    asked = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(partition=0, leader_epoch=0)
+    topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic="o-1", partitions=[asked])
+    handler = OffsetForLeaderEpochHandler(house.parts.data.replicas, authorizer)
+    answer = house.answer(handler, request_of(OffsetForLeaderEpochRequest(topics=[topic]), version))
+    return int(answer.topics[0].partitions[0].error_code)
+
+
+def delete_records(house: House, version: int, authorizer: Any, offset: int = 0) -> int:
+    asked = DeleteRecordsRequest.DeleteRecordsPartition(partition_index=0, offset=offset)
+    topic = DeleteRecordsRequest.DeleteRecordsTopic(name="o-1", partitions=[asked])
+    handler = DeleteRecordsHandler(house.parts.data.replicas, authorizer)
+    body = DeleteRecordsRequest(topics=[topic], timeout_ms=1000)
+    return int(house.answer(handler, request_of(body, version)).topics[0].partitions[0].error_code)
+
+
+@pytest.mark.parametrize("version", range(1, 12))
+def test_list_offsets(house: House, version: int) -> None:
+    house.create_topic("o-1")
+    assert list_offsets(house, version, acl(("alice", "DESCRIBE", "o-1"))) == 0
+    assert list_offsets(house, version, NOBODY) == Error.TOPIC_AUTHORIZATION_FAILED
+    assert list_offsets(house, version, ALLOW_ALL, partition=9) == Error.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_offset_for_leader_epoch(house: House, version: int) -> None:
+    house.create_topic("o-1")
+    assert leader_epoch(house, version, acl(("alice", "DESCRIBE", "o-1"))) == 0
+    assert leader_epoch(house, version, acl(("alice", "CLUSTER_ACTION", "cluster"))) == 0
+    assert leader_epoch(house, version, NOBODY) == Error.TOPIC_AUTHORIZATION_FAILED
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_delete_records(house: House, version: int) -> None:
+    house.create_topic("o-1")
+    assert delete_records(house, version, acl(("alice", "DELETE", "o-1"))) == 0
+    assert delete_records(house, version, acl(("alice", "WRITE", "o-1"))) == Error.TOPIC_AUTHORIZATION_FAILED
+    assert delete_records(house, version, ALLOW_ALL, offset=99) == Error.OFFSET_OUT_OF_RANGE

@@ -1,0 +1,117 @@
+"""Produce on a real leader: rights, shapes of errors, acknowledgements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.api_request import NO_ANSWER, CloseConnection
+from signalbox.broker.handlers.produce import ProduceHandler
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.produce import ProduceRequest
+from tests.broker.asking import ALLOW_ALL, acl, request_of
+from tests.broker.handlers.house import House, batch
+
+Partition = ProduceRequest.PartitionProduceData
+
+
+def topic(name: str, *partitions: tuple[int, Any], topic_id: bytes = b"\0" * 16) -> Any:
+    data = [Partition(index=index, records=records) for index, records in partitions]
+    return ProduceRequest.TopicProduceData(name=name, topic_id=topic_id, partition_data=data)
+
+
+def ask(house: House, *topics: Any, version: int = 12, authorizer: Any = ALLOW_ALL, **more: Any) -> Any:
+    parts = house.parts
+    handler = ProduceHandler(parts.data.replicas, parts.cache, authorizer)
+    body = ProduceRequest(topic_data=list(topics), **{"acks": -1, "timeout_ms": 5000, **more})
+    request = request_of(body, version)
+    for asked in request.body.topic_data:
+        for partition in asked.partition_data:
+            if partition.records is not None:
+                partition.records = memoryview(bytearray(partition.records))  # as network hands it over
+    return house.answer(handler, request)
+
+
+def found(answer: Any) -> list[tuple[str, int, int, int]]:
+    return [(t.name, p.index, p.error_code, p.base_offset) for t in answer.responses for p in t.partition_responses]
+
+
+@pytest.mark.parametrize("version", range(3, 13))
+@pytest.mark.parametrize("acks", [-1, 1])
+def test_offsets_are_given_out(house: House, version: int, acks: int) -> None:
+    name = f"pr-{version}-{acks}"
+    house.create_topic(name)
+    assert found(ask(house, topic(name, (0, batch(b"a", b"b"))), version=version, acks=acks)) == [(name, 0, 0, 0)]
+    assert found(ask(house, topic(name, (0, batch(b"c"))), version=version, acks=acks)) == [(name, 0, 0, 2)]
+
+
+def test_by_id_from_version_13(house: House) -> None:
+    house.create_topic("pr-id")
+    topic_id = house.topic_id("pr-id")
+    answer = ask(house, topic("", (0, batch(b"a")), topic_id=topic_id), version=13)
+    assert (answer.responses[0].topic_id, answer.responses[0].partition_responses[0].error_code) == (topic_id, 0)
+    [unknown] = ask(house, topic("", (0, batch(b"a")), topic_id=b"\7" * 16), version=13).responses
+    assert (unknown.topic_id, unknown.partition_responses[0].error_code) == (b"\7" * 16, Error.UNKNOWN_TOPIC_ID)
+
+
+def test_each_partition_has_its_own_error_in_the_order_of_the_request(house: House) -> None:
+    house.create_topic("pr-a")
+    house.create_topic("pr-b")
+    answer = ask(
+        house,
+        topic("pr-b", (0, batch(b"x")), (7, batch(b"x"))),
+        topic("pr-nope", (0, batch(b"x"))),
+        topic("pr-a", (0, batch(b"x")), (-1, batch(b"x"))),
+        authorizer=acl(*(("alice", "WRITE", name) for name in ("pr-a", "pr-nope"))),
+    )
+    assert [(name, index, code) for name, index, code, _ in found(answer)] == [
+        ("pr-b", 0, Error.TOPIC_AUTHORIZATION_FAILED),
+        ("pr-b", 7, Error.TOPIC_AUTHORIZATION_FAILED),
+        ("pr-nope", 0, Error.UNKNOWN_TOPIC_OR_PARTITION),
+        ("pr-a", 0, Error.NONE),
+        ("pr-a", -1, Error.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+
+
+@pytest.mark.parametrize("records", [None, b"", b"\0" * 61, b"garbage"])
+@pytest.mark.parametrize("version", [3, 8, 12])
+def test_records_that_are_none(house: House, records: Any, version: int) -> None:
+    house.create_topic("pr-bad")
+    [(_, _, code, offset)] = found(ask(house, topic("pr-bad", (0, records)), version=version))
+    assert code in (Error.INVALID_RECORD, Error.CORRUPT_MESSAGE, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+    assert offset == -1
+
+
+def test_a_wrong_checksum_is_corrupt_and_its_neighbour_is_written(house: House) -> None:
+    house.create_topic("pr-crc", 2)
+    broken = batch(b"a")
+    broken[-1] ^= 1
+    answer = ask(house, topic("pr-crc", (0, broken), (1, batch(b"b"))))
+    assert [code for _, _, code, _ in found(answer)] == [Error.CORRUPT_MESSAGE, 0]
+
+
+@pytest.mark.parametrize("acks", [2, -2, 100])
+def test_acks_that_are_none(house: House, acks: int) -> None:
+    answer = ask(house, topic("pr-a", (0, batch(b"x"))), acks=acks)
+    assert [code for _, _, code, _ in found(answer)] == [Error.INVALID_REQUIRED_ACKS]
+
+
+def test_transactions_are_refused(house: House) -> None:
+    answer = ask(house, topic("pr-a", (0, batch(b"x"))), transactional_id="tx")
+    assert [code for _, _, code, _ in found(answer)] == [Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED]
+
+
+def test_without_acknowledgements(house: House) -> None:
+    house.create_topic("pr-0")
+    assert ask(house, topic("pr-0", (0, batch(b"a"))), acks=0) is NO_ANSWER
+    failed = ask(house, topic("pr-0", (0, batch(b"a"))), topic("pr-nope", (0, batch(b"a"))), acks=0)
+    assert isinstance(failed, CloseConnection)
+    assert failed.reason == "produce with acks=0 failed for pr-nope-0: UNKNOWN_TOPIC_OR_PARTITION"
+    refused = ask(house, topic("pr-0", (0, batch(b"a"))), acks=0, transactional_id="tx")
+    assert isinstance(refused, CloseConnection)
+
+
+def test_nothing_to_produce(house: House) -> None:
+    assert ask(house).responses == []
+    assert ask(house, topic("pr-a")).responses[0].partition_responses == []

@@ -11,6 +11,7 @@ from signalbox.broker.api_request import ApiRequest, Handler
 from signalbox.broker.error_responses import failure
 from signalbox.common.audit_event import AuditEvent
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.file_slice import FileSlice
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import KafkaError
@@ -120,7 +121,8 @@ def as_read(request: ApiRequest, answer: Any) -> Any:
     if not hasattr(answer, "encode_chunks"):
         return answer
     version = request.header.api_version
-    payload = b"".join(bytes(chunk) for chunk in answer.encode_chunks(version))
+    chunks = answer.encode_chunks(version)
+    payload = b"".join(chunk.read() if isinstance(chunk, FileSlice) else bytes(chunk) for chunk in chunks)
     return API_TABLE[request.header.api_key].response.decode(payload, version)
 
 

@@ -7,13 +7,16 @@ from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, Handler
 from signalbox.broker.error_responses import failure
+from signalbox.broker.handlers.offset_fetch import OffsetFetchHandler
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
 from signalbox.protocol.records.record_batch import Record, encode_batch
+from signalbox.security.authorizer import AllowAllAuthorizer
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.parts import NodeParts
-from tests.broker.asking import as_read, context
+from tests.broker.asking import as_read, context, request_of
 
 
 class House:
@@ -47,6 +50,14 @@ class House:
         [result] = self.cluster.run(self.parts.controller.handle(ApiKey.CREATE_TOPICS, wanted, context())).topics
         assert result.error_code in (Error.NONE, Error.TOPIC_ALREADY_EXISTS), result
         assert self.cluster.run(self.parts.cache.wait_until(lambda image: name in image.topics, 5))
+
+    def open_coordinator(self) -> None:
+        """Returns when this broker coordinates every group."""
+        self.create_topic("__consumer_offsets", 1)
+        handler = OffsetFetchHandler(self.parts.data.coordinator, self.parts.cache, AllowAllAuthorizer())
+        asked = request_of(OffsetFetchRequest(group_id="g", topics=None), 7)
+        while self.answer(handler, asked).error_code != Error.NONE:
+            pass  # its partition is being loaded
 
     def topic_id(self, topic: str) -> bytes:
         return self.parts.cache.image.topic_id(topic)

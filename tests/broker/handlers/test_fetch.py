@@ -30,7 +30,13 @@ def filled(house: House) -> str:
 
 
 def ask(
-    house: House, topic: str, version: int, partition: int = 0, offset: int = 0, authorizer: Any = ALLOW_ALL, **more: Any
+    house: House,
+    topic: str,
+    version: int,
+    partition: int = 0,
+    offset: int = 0,
+    authorizer: Any = ALLOW_ALL,
+    **more: Any,
 ) -> Any:
     handler = FetchHandler(house.parts.data.replicas, house.parts.cache, authorizer)
     wanted = FetchRequest.FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)

@@ -1,0 +1,116 @@
+"""OffsetCommit and OffsetDelete at a real coordinator: what may not be touched is answered beside what may."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.offset_commit import OffsetCommitHandler, OffsetDeleteHandler
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
+from signalbox.protocol.messages.offset_delete import OffsetDeleteRequest
+from tests.broker.asking import ALLOW_ALL, acl, request_of
+from tests.broker.handlers.house import House
+
+UNKNOWN = b"\7" * 16
+
+
+@pytest.fixture(scope="module", autouse=True)
+def coordinator(house: House) -> None:
+    house.open_coordinator()
+    house.create_topic("oc-a", 2)
+    house.create_topic("oc-b")
+
+
+def topic(name: str, *partitions: int, topic_id: bytes = b"\0" * 16) -> Any:
+    partition = OffsetCommitRequest.OffsetCommitRequestPartition
+    return OffsetCommitRequest.OffsetCommitRequestTopic(
+        name=name,
+        topic_id=topic_id,
+        partitions=[partition(partition_index=index, committed_offset=5) for index in partitions],
+    )
+
+
+def commit(house: House, *topics: Any, version: int = 9, authorizer: Any = ALLOW_ALL, group: str = "g") -> Any:
+    handler = OffsetCommitHandler(house.parts.data.coordinator, house.parts.cache, authorizer)
+    body = OffsetCommitRequest(group_id=group, topics=list(topics))
+    return house.answer(handler, request_of(body, version))
+
+
+def found(answer: Any) -> set[tuple[str, int, int]]:
+    return {(t.name, p.partition_index, p.error_code) for t in answer.topics for p in t.partitions}
+
+
+@pytest.mark.parametrize("version", range(2, 10))
+def test_known_unknown_and_forbidden(house: House, version: int) -> None:
+    authorizer = acl(("alice", "READ", "group:g"), ("alice", "READ", "oc-a"), ("alice", "READ", "oc-nope"))
+    answer = commit(
+        house, topic("oc-a", 0, 1, 7), topic("oc-b", 0), topic("oc-nope", 0), version=version, authorizer=authorizer
+    )
+    assert found(answer) == {
+        ("oc-a", 0, 0),
+        ("oc-a", 1, 0),
+        ("oc-a", 7, Error.UNKNOWN_TOPIC_OR_PARTITION),
+        ("oc-b", 0, Error.TOPIC_AUTHORIZATION_FAILED),
+        ("oc-nope", 0, Error.UNKNOWN_TOPIC_OR_PARTITION),
+    }
+    assert len(answer.topics) == 3  # each topic once
+
+
+def test_by_id_from_version_10(house: House) -> None:
+    known, forbidden = house.topic_id("oc-a"), house.topic_id("oc-b")
+    answer = commit(
+        house,
+        topic("", 0, 7, topic_id=known),
+        topic("", 0, topic_id=UNKNOWN),
+        topic("", 0, topic_id=forbidden),
+        version=10,
+        authorizer=acl(("alice", "READ", "group:g"), ("alice", "READ", "oc-a")),
+    )
+    assert {(t.topic_id, p.partition_index, p.error_code) for t in answer.topics for p in t.partitions} == {
+        (known, 0, 0),
+        (known, 7, Error.UNKNOWN_TOPIC_OR_PARTITION),
+        (UNKNOWN, 0, Error.UNKNOWN_TOPIC_ID),
+        (forbidden, 0, Error.TOPIC_AUTHORIZATION_FAILED),
+    }
+
+
+@pytest.mark.parametrize("version", range(2, 11))
+def test_a_group_that_may_not_be_read(house: House, version: int) -> None:
+    asked = topic("oc-a", 0, 1) if version < 10 else topic("", 0, 1, topic_id=house.topic_id("oc-a"))
+    answer = commit(house, asked, version=version, authorizer=acl(("alice", "READ", "oc-a")))
+    codes = [p.error_code for t in answer.topics for p in t.partitions]
+    assert codes == [Error.GROUP_AUTHORIZATION_FAILED] * 2
+
+
+def test_many_unknown_partitions_are_answered_quickly(house: House) -> None:
+    answer = commit(house, topic("oc-nope", *range(20_000)))
+    assert {code for _, _, code in found(answer)} == {Error.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+def delete(house: House, *topics: str, authorizer: Any = ALLOW_ALL, group: str = "g") -> Any:
+    asked, partition = OffsetDeleteRequest.OffsetDeleteRequestTopic, OffsetDeleteRequest.OffsetDeleteRequestPartition
+    body = OffsetDeleteRequest(
+        group_id=group, topics=[asked(name=name, partitions=[partition(partition_index=0)]) for name in topics]
+    )
+    handler = OffsetDeleteHandler(house.parts.data.coordinator, house.parts.cache, authorizer)
+    return house.answer(handler, request_of(body, 0))
+
+
+def test_offsets_are_deleted_topic_by_topic(house: House) -> None:
+    commit(house, topic("oc-a", 0), topic("oc-b", 0), group="od")
+    authorizer = acl(*(("alice", *right) for right in (("DELETE", "group:od"), ("READ", "oc-a"), ("READ", "oc-x"))))
+    answer = delete(house, "oc-a", "oc-b", "oc-x", authorizer=authorizer, group="od")
+    assert answer.error_code == 0
+    assert found(answer) == {
+        ("oc-a", 0, 0),
+        ("oc-b", 0, Error.TOPIC_AUTHORIZATION_FAILED),
+        ("oc-x", 0, Error.UNKNOWN_TOPIC_OR_PARTITION),
+    }
+
+
+def test_deleting_needs_delete_on_the_group_and_the_group(house: House) -> None:
+    assert delete(house, "oc-a", authorizer=acl(("alice", "READ", "group:g"))).error_code == 30
+    answer = delete(house, "oc-a", "oc-nope", group="never seen")
+    assert (answer.error_code, answer.topics) == (Error.GROUP_ID_NOT_FOUND, [])

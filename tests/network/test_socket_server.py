@@ -102,7 +102,7 @@ def test_a_thousand_connects_and_leaves() -> None:
                     client.close()
             await served.trail.until(AuditKind.CONNECTION_CLOSE, 1000)
             assert list(served.server.connections()) == []
-            assert len(os.listdir("/proc/self/fd")) == before
+            assert len(os.listdir("/proc/self/fd")) <= before
 
     asyncio.run(main())
 

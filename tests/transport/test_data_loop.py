@@ -80,7 +80,7 @@ def test_left_over_events_come_before_new_ones() -> None:
 def test_a_turn_handles_events_then_its_end_then_sends() -> None:
     async def main() -> None:
         log: list[str] = []
-        loop = DataLoop(asyncio.get_running_loop())
+        loop = DataLoop(asyncio.get_running_loop(), budget_us=1_000_000)
 
         class Requester(Worker):
             def on_events(self, events: int) -> None:

@@ -1,34 +1,30 @@
-"""A connection in the data loop: plain TCP. `tls_channel.py` adds TLS on top of the same machinery.
+"""A connection in the data loop: plain TCP, the receiving half on top of `channel_output.py`.
 
-Reads go into the loop's shared buffer, or in place into the buffer of the frame that has begun. A peer that sends
-large frames is noticed: its next size prefix is read alone, so that the frame behind it lands in its own buffer
-without a copy. A muted channel with data pending leaves the read interest, else the level-triggered set would spin.
+`tls_channel.py` adds TLS on top of the same machinery. Reads go into the loop's shared buffer, or in place into the
+buffer of the frame that has begun. A peer that sends large frames is noticed: its next size prefix is read alone, so
+that the frame behind it lands in its own buffer without a copy. A muted channel with data pending leaves the read
+interest, else the level-triggered set would spin.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import socket
-from collections.abc import Sequence
-from contextlib import suppress
 from struct import Struct
 from typing import Any
 
-from signalbox.common.file_slice import FileSlice
-from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_SEND_QUEUE_BYTES, SENDFILE_FROM_BYTES
+from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
 from signalbox.transport.buffer_pool import PooledBuffer
+from signalbox.transport.channel_output import ChannelOutput
 from signalbox.transport.data_loop import GONE, READ, WRITE, DataLoop
-from signalbox.transport.frame_channel import Chunk, ClosedCallback, FrameCallback, OpenCallback
+from signalbox.transport.frame_channel import ClosedCallback, FrameCallback, OpenCallback
 from signalbox.transport.frame_reader import SIZE_BYTES, FrameReader, FrameSizeError
-from signalbox.transport.send_queue import SendQueue, read_slice
 from signalbox.transport.socket_address import address_of
 
 _read_size = Struct(">i").unpack_from
 log = logging.getLogger("signalbox.transport")
 
 _LARGE_FRAME_BYTES = 65_536
-_READ_AND_JOIN_BYTES = 16_384  # up to here one read and one join are cheaper than the loop's staging memory
 _MAX_READ_BYTES = 524_288  # one read is part of one slice
 _OWN_SLICE_BYTES = 131_072  # a frame whose last read brought so much is handled in a slice of its own
 PEER_CLOSED = "the peer closed the connection"
@@ -38,41 +34,31 @@ def _unset(*_: object) -> None:
     """Stands in until the owner of a channel has set its callbacks."""
 
 
-class DataChannel:
+class DataChannel(ChannelOutput):
     """See `FrameChannel` for the interface."""
 
     __slots__ = (
-        "_arrived", "_closing", "_corked", "_expects_large", "_flushing", "_interest", "_loop", "_queue", "_reader",
-        "_recv_into", "_resuming", "_send", "_size_prefix", "_sock", "_view", "active_at", "bytes_in", "bytes_out",
-        "closed", "fault", "local_address", "on_closed", "on_ready", "peer_address", "stalled_since",
+        "_arrived", "_expects_large", "_reader", "_recv_into", "_resuming", "_size_prefix", "_view", "active_at",
+        "bytes_in", "fault", "local_address", "on_closed", "on_ready", "peer_address",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket, max_frame_bytes: int = MAX_FRAME_SIZE_BYTES) -> None:
         """`sock` is connected and non-blocking; it belongs to the channel from now on."""
-        self._loop = loop
-        self._sock = sock
+        super().__init__(loop, sock)
         self.peer_address = address_of(sock.getpeername())
         self.local_address = address_of(sock.getsockname())
-        self._queue = SendQueue(loop.staging)
         self._reader = FrameReader(loop.pool, _unset, max_frame_bytes)
         self._size_prefix = memoryview(bytearray(SIZE_BYTES))
         self._expects_large = False
         self._view = loop.receive_view
         self._recv_into = sock.recv_into
-        self._send = sock.send
         self._arrived = 0  # bytes at the end of a large frame that waits for its slice
-        self._corked = False
-        self._flushing = False
         self._resuming = False
-        self._closing: str | None = None
-        self._interest = READ
         self.on_ready: OpenCallback = _unset
         self.on_closed: ClosedCallback = _unset
         self.fault = ""
         self.active_at = loop.now
-        self.stalled_since: float | None = None
-        self.bytes_in = self.bytes_out = 0
-        self.closed = False
+        self.bytes_in = 0
 
     def start(self) -> None:
         """Begin to read. The callbacks must be set; `on_ready` is called when frames can flow."""
@@ -102,99 +88,11 @@ class DataChannel:
         return self._reader.muted
 
     @property
-    def queued_bytes(self) -> int:
-        return self._queue.size_bytes
-
-    @property
     def peer_certificate(self) -> dict[str, Any] | None:
         return None
 
     def fileno(self) -> int:
         return self._sock.fileno()
-
-    def send_frame(self, chunks: Sequence[Chunk]) -> None:
-        if len(chunks) == 1 and type(chunks[0]) is bytes:
-            self.send_whole(len(chunks[0]).to_bytes(4) + chunks[0])
-            return
-        size = sum(map(len, chunks))
-        if size <= _READ_AND_JOIN_BYTES:
-            try:
-                pieces = [read_slice(chunk, chunk.size) if type(chunk) is FileSlice else chunk for chunk in chunks]
-                self.send_whole(b"".join((size.to_bytes(4), *pieces)))  # type: ignore[arg-type]
-                return
-            except OSError:
-                log.debug("a file slice cannot be read", exc_info=True)  # the flush meets the same, and closes
-        if not self.closed:
-            self._queue.append(size.to_bytes(4), 4)
-            self._enqueue(chunks, size)
-
-    def send_whole(self, frame: bytes) -> None:
-        """Send a frame that already begins with its size: at once where nothing else is to go before it."""
-        if self._queue.size_bytes or self._corked or self.closed:
-            if not self.closed:
-                self._enqueue((frame,), len(frame))
-            return
-        try:
-            sent = self._send(frame)
-        except OSError:
-            sent = 0  # a full socket, or a dead one: the flush tells them apart, and closes outside the caller
-        self.bytes_out += sent
-        if sent < len(frame):
-            self._queue.append(frame[sent:], len(frame) - sent)
-            self._flush_soon()
-
-    def send_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
-        """Send a frame around a stretch of a file, `head` beginning with its size: by sendfile where that pays."""
-        total = len(head) + records.size + len(tail)
-        if self.closed:
-            return
-        sent = 0
-        if not (self._queue.size_bytes or self._corked):
-            copies = records.size <= SENDFILE_FROM_BYTES
-            sent = self._send_copy(head, records, tail) if copies else self._send_file(head, records, tail)
-            self.bytes_out += sent
-            if sent == total:
-                return
-        self._queue.extend((head, records, tail) if tail else (head, records), total)
-        self._queue.skip(sent)
-        self._flush_soon()  # a full socket, a dead one, a file that was cut: the flush tells them apart
-
-    def _send_copy(self, head: bytes, records: FileSlice, tail: bytes) -> int:
-        """Through the loop's staging memory, in one call; the number of bytes that left."""
-        staging, begin = self._loop.staging, len(head)
-        end = begin + records.size
-        total = end + len(tail)
-        staging[:begin] = head
-        staging[end:total] = tail
-        try:
-            filled = os.preadv(records.fd, [staging[begin:end]], records.position)
-            return self._send(staging[:total]) if filled == records.size else 0
-        except OSError:
-            return 0
-
-    def _send_file(self, head: bytes, records: FileSlice, tail: bytes) -> int:
-        """Without a copy, in two or three calls; the number of bytes that left."""
-        sent = 0
-        try:
-            sent = self._send(head, socket.MSG_MORE)
-            if sent == len(head):
-                sent += os.sendfile(self._sock.fileno(), records.fd, records.position, records.size)
-                if tail and sent == len(head) + records.size:
-                    sent += self._send(tail)
-        except OSError:
-            return sent
-        return sent
-
-    def _enqueue(self, chunks: Sequence[Chunk], size_bytes: int) -> None:
-        self._queue.extend(chunks, size_bytes)
-        self._flush_soon()
-
-    def _flush_soon(self) -> None:
-        if self._queue.size_bytes > MAX_SEND_QUEUE_BYTES:
-            self.close(f"more than {MAX_SEND_QUEUE_BYTES} bytes wait for a peer that does not read")
-        elif not self._flushing:
-            self._flushing = True
-            self._loop.flush_soon(self)
 
     def mute(self) -> None:
         self._reader.muted = True
@@ -228,13 +126,6 @@ class DataChannel:
         on_closed, self.on_closed = self.on_closed, _unset
         self._reader.on_frame = _unset
         on_closed(reason)
-
-    def close_after_flush(self, reason: str) -> None:
-        if self.closed:
-            return
-        self._reader.muted = True
-        self._closing = reason
-        self.flush()
 
     # -- the loop's side
 
@@ -274,33 +165,6 @@ class DataChannel:
                 self.close(PEER_CLOSED)
             elif self._interest & READ:
                 self._set_interest(self._interest & ~READ)
-
-    def flush(self) -> None:
-        """Send what is queued; called by the loop at the end of a turn and when the socket has room again."""
-        self._flushing = False
-        if self.closed:
-            return
-        queue = self._queue
-        try:
-            count = queue.flush(self._sock)
-        except OSError as error:
-            self.close(f"sending failed: {error}")
-            return
-        self._after_flush(count, queue.size_bytes)
-
-    def _after_flush(self, count: int, remaining: int) -> None:
-        self.bytes_out += count
-        if not remaining:
-            if self.stalled_since is not None:
-                self.stalled_since = None
-                self._set_interest(self._interest & ~WRITE)
-            if self._closing is not None:
-                self.close(self._closing)
-        elif self.stalled_since is None:
-            self.stalled_since = self._loop.now
-            self._set_interest(self._interest | WRITE)
-        elif count:
-            self.stalled_since = self._loop.now
 
     def _read(self) -> None:
         reader, loop = self._reader, self._loop
@@ -415,9 +279,3 @@ class DataChannel:
     def _refuse_frame(self, error: FrameSizeError) -> None:
         self.fault = "frame_size"
         self.close_after_flush(str(error))
-
-    def _set_interest(self, interest: int) -> None:
-        if interest != self._interest and not self.closed:
-            self._interest = interest
-            with suppress(OSError):
-                self._loop.modify(self._sock, interest)

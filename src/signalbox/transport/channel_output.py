@@ -1,0 +1,181 @@
+"""The sending half of a connection in the data loop.
+
+An answer leaves at once where nothing else has to go before it; while several frames of one read are handled the
+channel is *corked*, and their answers leave together at the end of the turn. Nothing here closes the connection under
+its caller's feet: a full socket and a dead one look the same until the flush, which the loop calls.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
+
+from signalbox.common.file_slice import FileSlice
+from signalbox.common.limits import MAX_SEND_QUEUE_BYTES, SENDFILE_FROM_BYTES
+from signalbox.transport.data_loop import READ, WRITE, DataLoop
+from signalbox.transport.frame_channel import Chunk
+from signalbox.transport.send_queue import SendQueue, read_slice
+
+log = logging.getLogger("signalbox.transport")
+
+_READ_AND_JOIN_BYTES = 16_384  # up to here one read and one join are cheaper than the loop's staging memory
+
+
+class ChannelOutput(ABC):
+    """What `DataChannel` is built on. `stalled_since`: monotonic seconds since when the peer takes nothing."""
+
+    __slots__ = (
+        "_closing", "_corked", "_flushing", "_interest", "_loop", "_queue", "_send", "_sock", "bytes_out", "closed",
+        "stalled_since",
+    )  # fmt: skip
+
+    def __init__(self, loop: DataLoop, sock: socket.socket) -> None:
+        self._loop = loop
+        self._sock = sock
+        self._send = sock.send
+        self._queue = SendQueue(loop.staging)
+        self._corked = False
+        self._flushing = False
+        self._closing: str | None = None
+        self._interest = READ
+        self.bytes_out = 0
+        self.stalled_since: float | None = None
+        self.closed = False
+
+    @abstractmethod
+    def mute(self) -> None: ...
+
+    @abstractmethod
+    def close(self, reason: str) -> None: ...
+
+    @property
+    def queued_bytes(self) -> int:
+        return self._queue.size_bytes
+
+    def send_frame(self, chunks: Sequence[Chunk]) -> None:
+        if len(chunks) == 1 and type(chunks[0]) is bytes:
+            self.send_whole(len(chunks[0]).to_bytes(4) + chunks[0])
+            return
+        size = sum(map(len, chunks))
+        if size <= _READ_AND_JOIN_BYTES:
+            try:
+                pieces = [read_slice(chunk, chunk.size) if type(chunk) is FileSlice else chunk for chunk in chunks]
+                self.send_whole(b"".join((size.to_bytes(4), *pieces)))  # type: ignore[arg-type]
+                return
+            except OSError:
+                log.debug("a file slice cannot be read", exc_info=True)  # the flush meets the same, and closes
+        if not self.closed:
+            self._queue.append(size.to_bytes(4), 4)
+            self._enqueue(chunks, size)
+
+    def send_whole(self, frame: bytes) -> None:
+        """Send a frame that already begins with its size: at once where nothing else is to go before it."""
+        if self._queue.size_bytes or self._corked or self.closed:
+            if not self.closed:
+                self._enqueue((frame,), len(frame))
+            return
+        try:
+            sent = self._send(frame)
+        except OSError:
+            sent = 0  # a full socket, or a dead one: the flush tells them apart, and closes outside the caller
+        self.bytes_out += sent
+        if sent < len(frame):
+            self._queue.append(frame[sent:], len(frame) - sent)
+            self._flush_soon()
+
+    def send_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
+        """Send a frame around a stretch of a file, `head` beginning with its size: by sendfile where that pays."""
+        total = len(head) + records.size + len(tail)
+        if self.closed:
+            return
+        sent = 0
+        if not (self._queue.size_bytes or self._corked):
+            copies = records.size <= SENDFILE_FROM_BYTES
+            sent = self._send_copy(head, records, tail) if copies else self._send_file(head, records, tail)
+            self.bytes_out += sent
+            if sent == total:
+                return
+        self._queue.extend((head, records, tail) if tail else (head, records), total)
+        self._queue.skip(sent)
+        self._flush_soon()  # a full socket, a dead one, a file that was cut: the flush tells them apart
+
+    def _send_copy(self, head: bytes, records: FileSlice, tail: bytes) -> int:
+        """Through the loop's staging memory, in one call; the number of bytes that left."""
+        staging, begin = self._loop.staging, len(head)
+        end = begin + records.size
+        total = end + len(tail)
+        staging[:begin] = head
+        staging[end:total] = tail
+        try:
+            filled = os.preadv(records.fd, [staging[begin:end]], records.position)
+            return self._send(staging[:total]) if filled == records.size else 0
+        except OSError:
+            return 0
+
+    def _send_file(self, head: bytes, records: FileSlice, tail: bytes) -> int:
+        """Without a copy, in two or three calls; the number of bytes that left."""
+        sent = 0
+        try:
+            sent = self._send(head, socket.MSG_MORE)
+            if sent == len(head):
+                sent += os.sendfile(self._sock.fileno(), records.fd, records.position, records.size)
+                if tail and sent == len(head) + records.size:
+                    sent += self._send(tail)
+        except OSError:
+            return sent
+        return sent
+
+    def _enqueue(self, chunks: Sequence[Chunk], size_bytes: int) -> None:
+        self._queue.extend(chunks, size_bytes)
+        self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        if self._queue.size_bytes > MAX_SEND_QUEUE_BYTES:
+            self.close(f"more than {MAX_SEND_QUEUE_BYTES} bytes wait for a peer that does not read")
+        elif not self._flushing:
+            self._flushing = True
+            self._loop.flush_soon(self)
+
+    def close_after_flush(self, reason: str) -> None:
+        if self.closed:
+            return
+        self.mute()
+        self._closing = reason
+        self.flush()
+
+    def flush(self) -> None:
+        """Send what is queued; called by the loop at the end of a turn and when the socket has room again."""
+        self._flushing = False
+        if self.closed:
+            return
+        queue = self._queue
+        try:
+            count = queue.flush(self._sock)
+        except OSError as error:
+            self.close(f"sending failed: {error}")
+            return
+        self._after_flush(count, queue.size_bytes)
+
+    def _after_flush(self, count: int, remaining: int) -> None:
+        self.bytes_out += count
+        if not remaining:
+            if self.stalled_since is not None:
+                self.stalled_since = None
+                self._set_interest(self._interest & ~WRITE)
+            if self._closing is not None:
+                self.close(self._closing)
+        elif self.stalled_since is None:
+            self.stalled_since = self._loop.now
+            self._set_interest(self._interest | WRITE)
+        elif count:
+            self.stalled_since = self._loop.now
+
+    def _set_interest(self, interest: int) -> None:
+        if interest != self._interest and not self.closed:
+            self._interest = interest
+            with suppress(OSError):
+                self._loop.modify(self._sock, interest)

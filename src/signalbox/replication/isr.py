@@ -143,7 +143,8 @@ class IsrChanges:
             _log.info("ISR %s of %d partitions: %s", list(isr), len(partitions), partition_list(partitions))
         for (error, isr), partitions in refused.items():
             names = partition_list(partitions)
-            _log.warning("ISR %s of %d partitions refused, %s: %s", list(isr), len(partitions), error.name, names)
+            # Mostly of a broker that is shutting down and still fetches: the leader cannot know, the controller does.
+            _log.info("ISR %s of %d partitions refused, %s: %s", list(isr), len(partitions), error.name, names)
         return retry
 
 

@@ -116,7 +116,9 @@ class Leadership:
         if state.leader_epoch == partition.leader_epoch and known_id == ZERO_UUID and order.topic_id != ZERO_UUID:
             self._replicas.assign_topic_id(partition, order.topic_id)
             return Error.NONE
-        _log.info("%s: ignoring leader epoch %d, it is %d", partition, state.leader_epoch, partition.leader_epoch)
+        # The present epoch once more is what every new controller begins with: nothing to tell.
+        level = logging.INFO if state.leader_epoch < partition.leader_epoch else logging.DEBUG
+        _log.log(level, "%s: ignoring leader epoch %d", partition, state.leader_epoch)
         return Error.STALE_CONTROLLER_EPOCH
 
     def stop_replica(self, request: StopReplicaRequest, version: int) -> StopReplicaResponse:

@@ -28,7 +28,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import RequestHeader, encode_response_header
 from signalbox.protocol.varint import read_uvarint
 from signalbox.replication.append import INTERNAL_TOPICS, VALID_ACKS
-from signalbox.replication.append_ticket import AppendTicket
+from signalbox.replication.append_ticket import ACKS_ALL, AppendTicket
 from signalbox.replication.deadlines import Deadline
 from signalbox.replication.partition import Partition
 from signalbox.replication.replica_manager import ReplicaManager
@@ -85,6 +85,14 @@ class HotAppend(AppendTicket):
         self._deadline: Deadline | None = None
 
     def written(self, info: LogAppendInfo, error: KafkaError | None) -> None:
+        partition = self.partition
+        if error is None and partition is not None and _fulfilled(partition, info.last_offset, self.acks):
+            self.base_offset = info.first_offset
+            self.log_append_time_ms = info.log_append_time_ms
+            self.log_start_offset = info.log_start_offset
+            self.done = True
+            self._owner.answer_one(self._shape, self._correlation_id, self, self._request_bytes)
+            return
         AppendTicket.written(self, info, error)
         if not self.done:
             self._deadline = self._owner.add_deadline(self._shape.timeout_ms, self._expire)
@@ -100,6 +108,19 @@ class HotAppend(AppendTicket):
     def _expire(self) -> None:
         self._deadline = None
         self.fail(Error.REQUEST_TIMED_OUT)
+
+
+def _fulfilled(partition: Partition, last_offset: int, acks: int) -> bool:
+    """Whether an append that ends at `last_offset` and is in the file has done what `acks` asks already."""
+    if acks != ACKS_ALL:
+        return True
+    log = partition.log
+    return (
+        partition.is_leader
+        and log is not None
+        and last_offset < log.high_watermark
+        and partition.effective_min_isr <= len(partition.maximal_isr)
+    )
 
 
 class ConnectionProduce:
@@ -155,6 +176,17 @@ class ConnectionProduce:
         self._connection.defer()
         owner.append_to(HotAppend(self, shape, correlation_id, size), frame[at:stop], owner.now_ms())
         return True
+
+    def answer_one(self, shape: ProduceShape, correlation_id: int, ticket: AppendTicket, request_bytes: int) -> None:
+        """The only ticket is finished, without an error."""
+        connection, response_bytes = self._connection, 0
+        if shape.acks:
+            frame = shape.answer_one(correlation_id, ticket)
+            response_bytes = len(frame) - 4
+            connection.respond_whole(frame)
+        else:
+            connection.respond_nothing()
+        self.tally.add(request_bytes, response_bytes, self._owner.monotonic() - connection.channel.active_at)
 
     def answer(
         self, shape: ProduceShape, correlation_id: int, tickets: Sequence[AppendTicket], request_bytes: int

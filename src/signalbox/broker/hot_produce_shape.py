@@ -85,20 +85,15 @@ class ProduceShape:
         """The frame, size first, that answers tickets without an error."""
         if self.partition is None:
             return self._answer_many(correlation_id, tickets)
-        ticket = tickets[0]
+        return self.answer_one(correlation_id, tickets[0])
+
+    def answer_one(self, correlation_id: int, ticket: AppendTicket) -> bytes:
+        """The same for the only ticket."""
+        offset, appended_at = ticket.base_offset, ticket.log_append_time_ms
         if self._tells_start:
-            return self._pack(
-                self._size,
-                correlation_id,
-                self._before,
-                ticket.base_offset,
-                ticket.log_append_time_ms,
-                ticket.log_start_offset,
-                self._after,
-            )
-        return self._pack(
-            self._size, correlation_id, self._before, ticket.base_offset, ticket.log_append_time_ms, self._after
-        )
+            start = ticket.log_start_offset
+            return self._pack(self._size, correlation_id, self._before, offset, appended_at, start, self._after)
+        return self._pack(self._size, correlation_id, self._before, offset, appended_at, self._after)
 
     def _answer_many(self, correlation_id: int, tickets: Sequence[AppendTicket]) -> bytes:
         made = bytearray(self._before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,8 @@ Commit = Annotated[str, typer.Option(help="auto, spark (Delta's own commit) or r
 Master = Annotated[str, typer.Option(help="local[N] or spark://host:port.")]
 Every = Annotated[float | None, typer.Option(help="Go on, a batch at least every so many seconds; else end.")]
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")]
+
 
 @app.command("tables")
 def tables(
@@ -31,6 +34,7 @@ def tables(
     commit: Commit = "auto",
     master: Master = "local[*]",
     every: Every = None,
+    as_json: AsJson = False,
 ) -> None:
     """A topic as a Delta table, exactly once; bad records are kept aside with the reason and the offset."""
     options = commands.TablesOptions(
@@ -45,11 +49,12 @@ def tables(
         trigger_seconds=every,
     )
     try:
-        result = commands.run_tables(options, say=_say)
+        result = commands.run_tables(options, say=_say_aside if as_json else _say)
     except (commands.OptionError, RuntimeError) as error:
         fail(str(error))
         return
-    console.print(str(result), markup=False)
+    if as_json:
+        print(json.dumps(result.as_json()))
 
 
 @app.command("audit")
@@ -62,7 +67,10 @@ def audit(
     every: Every = None,
     figures: Annotated[bool, typer.Option(help="Print the figures of the report as JSON.")] = False,
 ) -> None:
-    """The routing audit trail as tables: events, roll-ups, and whether a sequence number is missing."""
+    """The routing audit trail as tables: events, roll-ups, and whether a sequence number is missing.
+
+    Ends with status 2 when the trail is not complete.
+    """
     options = commands.AuditOptions(
         bootstrap_servers=bootstrap,
         warehouse=warehouse,
@@ -72,14 +80,14 @@ def audit(
         trigger_seconds=every,
     )
     try:
-        result = commands.run_audit(options, say=_say)
+        result = commands.run_audit(options, say=_say_aside if figures else _say)
     except (commands.OptionError, RuntimeError) as error:
         fail(str(error))
         return
     if figures:
-        console.print_json(json.dumps(commands.read_figures(warehouse)))
-    else:
-        console.print(str(result), markup=False)
+        print(json.dumps(result.figures))
+    if not result.complete:
+        raise typer.Exit(2)
 
 
 @app.command("jars")
@@ -94,6 +102,10 @@ def jars(
         return
     for jar in found:
         console.print(jar.name, markup=False)
+
+
+def _say_aside(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _say(line: str) -> None:

@@ -29,7 +29,7 @@ from signalbox.pipeline.table_state import StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape, dead_rows, good_rows, parsed
 from signalbox.pipeline.topic_client import TopicClient
 
-WAITING_EVENT_SECONDS = 2.0
+WAITING_EVENT_SECONDS = 5.0
 
 
 @dataclass(slots=True)

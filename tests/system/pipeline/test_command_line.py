@@ -1,0 +1,46 @@
+"""The pipeline as a user starts it: `signalbox pipeline tables` and `signalbox pipeline audit`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from signalbox.common.audit_event import AUDIT_TOPIC
+from tests.pipeline.topics import Topics, json_values
+
+
+def pipeline(*arguments: str) -> subprocess.CompletedProcess[str]:
+    signalbox = Path(sys.executable).parent / "signalbox"
+    command = [str(signalbox), "pipeline", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+
+
+@pytest.mark.timeout(400)
+def test_tables_and_audit_print_json_and_say_the_rest_aside(topics: Topics, tmp_path: Path) -> None:
+    topic = topics.create("typed")
+    topics.fill(topic, [*json_values(0, 50), b"bad"])
+    where = ("--bootstrap-server", topics.bootstrap, "--warehouse", str(tmp_path), "--profile", "pypi")
+    tables = pipeline("tables", topic, *where, "--schema", "infer", "--json")
+    assert tables.returncode == 0, tables.stderr
+    result = json.loads(tables.stdout)
+    assert (result["table_rows"], result["dead_table_rows"], result["profile"]) == (50, 1, "pypi")
+    assert "50 rows, 1 bad records kept aside" in tables.stderr
+
+    audit = pipeline("audit", *where, "--figures")
+    assert audit.returncode == 0, audit.stderr
+    figures = json.loads(audit.stdout)
+    assert figures["completeness"]["complete"] is True
+    asked = {(row["client_id"], row["api"]) for row in figures["requests"]}
+    assert (f"signalbox-pipeline-{topic}", "FETCH") in asked, f"{AUDIT_TOPIC} does not tell of our own reading"
+
+
+def test_a_topic_that_is_not_there_is_one_line_and_status_1(topics: Topics, tmp_path: Path) -> None:
+    answer = pipeline("tables", "nowhere", "--bootstrap-server", topics.bootstrap, "--warehouse", str(tmp_path))
+    assert answer.returncode == 1
+    assert "topic nowhere cannot be read" in answer.stdout + answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert list(tmp_path.iterdir()) == []

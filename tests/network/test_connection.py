@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
 
 import pytest
 
@@ -256,6 +257,39 @@ def test_the_hot_path_keeps_the_order_among_its_own_and_others_requests() -> Non
             client.close()
             await served.watcher.ended.get()
             assert hot.forgotten == [connection]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("api", [ApiKey.PRODUCE, ApiKey.METADATA])
+def test_the_frame_of_a_client_that_left_is_given_back_when_its_request_ends(api: ApiKey) -> None:
+    async def main() -> None:
+        hot = Hot()
+        async with serving(sink=EchoSink(lambda _: True), hot_path=hot) as served:
+            client = await served.dial()
+            client.request(api, 3)  # an even correlation id is answered later
+            await client.send(client.request(api, 3, bytes(500_000)))
+            waiting = await (hot.deferred if api is ApiKey.PRODUCE else served.sink.held).get()
+            client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+            client.close()
+            await served.watcher.ended.get()
+            assert served.loop.pool.used_bytes > 0
+            if isinstance(waiting, tuple):
+                waiting[0].respond([waiting[1]])
+            else:
+                waiting.respond([b"too late"])
+            assert served.loop.pool.used_bytes == 0
+
+    asyncio.run(main())
+
+
+def test_the_frame_of_a_refused_request_is_given_back() -> None:
+    async def main() -> None:
+        async with serving() as served:
+            client = await served.dial()
+            await client.send(framed(b"\x03\xe8\0\0\0\0\0\x07\0\x03abc" + bytes(500_000)))
+            assert await client.ended()
+            assert served.loop.pool.used_bytes == 0
 
     asyncio.run(main())
 

@@ -34,8 +34,8 @@ class Connection:
     """`hot_shapes` belongs to the hot path: what it remembers about this connection's requests."""
 
     __slots__ = (
-        "_buffer", "_deferred", "_plane", "_request", "_sink", "_versions", "authentication", "channel", "context",
-        "established", "hot_path", "hot_shapes", "last_header", "listener", "opened_at",
+        "_buffer", "_deferred", "_plane", "_request", "_sink", "_try_hot", "_versions", "authentication", "channel",
+        "context", "established", "hot_path", "hot_shapes", "last_header", "listener", "opened_at",
     )  # fmt: skip
 
     def __init__(self, listener: Listener, channel: FrameChannel, context: RequestContext) -> None:
@@ -43,6 +43,7 @@ class Connection:
         self.channel = channel
         self.context = context
         self.hot_path = listener.hot_path
+        self._try_hot = listener.hot_path.try_frame if listener.hot_path is not None else None
         self.hot_shapes: object = None
         self.established = False
         self.authentication: Authentication | None = None
@@ -111,7 +112,8 @@ class Connection:
         """A complete frame of an authenticated peer."""
         self._plane.requests += 1
         self._buffer = buffer
-        if self.hot_path is not None and self.hot_path.try_frame(self, frame):
+        try_hot = self._try_hot
+        if try_hot is not None and try_hot(self, frame):
             if buffer is not None and not self._deferred:
                 self._release()
             return
@@ -165,9 +167,9 @@ class Connection:
         self.channel.close(reason)
 
     def gone(self) -> None:
-        """The channel is closed."""
-        self._request = None
-        self._deferred = False
+        """The channel is closed. A request that is still in the house keeps its frame's memory until it ends."""
+        if not self.busy:
+            self._release()
         if self.authentication is not None:
             self.authentication.end()
         if self.hot_path is not None:

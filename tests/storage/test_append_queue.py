@@ -74,6 +74,23 @@ def test_those_who_wait_are_told_after_the_log_has_moved_on(tmp_path: Path) -> N
     assert events == [("advanced", 2), ("written", 2)]
 
 
+def test_one_who_fails_to_listen_keeps_the_news_from_nobody_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log, told = new_log(tmp_path), Told()
+
+    def fail(*_: object) -> None:
+        raise ValueError("a mistake")
+
+    log.on_advanced = fail
+    log.append_as_leader(batch(1), 0, NOW_MS, fail)
+    queue(log, batch(1), told)
+    log.flush_appends()
+    assert told == [(1, None)]
+    assert offsets(log) == [0, 1]
+    assert caplog.text.count("ValueError: a mistake") == 2
+
+
 def test_an_answer_may_append_again(tmp_path: Path) -> None:
     log = new_log(tmp_path)
 

@@ -8,6 +8,7 @@ they were before the first, and the log directory goes offline.
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable
 
 from signalbox.protocol.error_table import Error, KafkaError
@@ -16,6 +17,8 @@ from signalbox.storage.file_system import Buffer, write_whole
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.producer_state import ProducerEntry
 from signalbox.storage.segment import SegmentMark
+
+_log = logging.getLogger(__name__)
 
 OnWritten = Callable[[LogAppendInfo, KafkaError | None], None]
 
@@ -74,11 +77,19 @@ class AppendQueue:
             self._directory.correct_checkpoints()
         error, self._error = self._error, None
         advanced, self._advanced = self._advanced, False
-        if advanced and error is None and self.on_advanced is not None:
-            self.on_advanced()
         answers, self._answers = self._answers, []
+        # The group is in the log (or is not) whatever those make of it who are told: one that fails must not keep the
+        # news from the others, or their requests, and other logs of this turn, wait for ever.
+        if advanced and error is None and self.on_advanced is not None:
+            try:
+                self.on_advanced()
+            except Exception:
+                _log.exception("%s: an append was written, but not acted upon", self._body.folder)
         for on_written, info in answers:
-            on_written(info, error)
+            try:
+                on_written(info, error)
+            except Exception:
+                _log.exception("%s: the append at offset %d is not answered", self._body.folder, info.first_offset)
         return error
 
     def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:

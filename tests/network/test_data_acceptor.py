@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import resource
 import socket
 
 from signalbox.common.limits import ACCEPTS_PER_TURN
@@ -73,6 +75,33 @@ def test_a_stopped_acceptor_does_not_come_back() -> None:
         await asyncio.sleep(0.005)
         assert acceptor.paused_count >= 1
         assert sock.fileno() == -1
+        client.close()
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_out_of_descriptors_is_survived() -> None:
+    async def main() -> None:
+        loop = DataLoop(asyncio.get_running_loop())
+        sock, address = listening()
+        accepted: asyncio.Queue[socket.socket] = asyncio.Queue()
+        acceptor = DataAcceptor(loop, sock, lambda: 0.0, accepted.put_nowait)
+        client = socket.create_connection(address)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        highest = max(map(int, os.listdir("/proc/self/fd")))
+        held = [os.dup(0) for _ in range(highest)]  # no gap is left below the limit
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(held) + 1, hard))
+            acceptor.start()
+            await until(lambda: acceptor.paused_count > 0)
+            assert accepted.empty()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            for descriptor in held:
+                os.close(descriptor)
+        (await accepted.get()).close()
+        acceptor.stop()
         client.close()
         loop.close()
 

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from signalbox.common.audit_event import AuditKind
+from signalbox.network.authentication import session_lifetime_ms
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
@@ -16,7 +17,7 @@ from signalbox.security.sasl.mechanism import SaslClientExchange
 from signalbox.security.sasl.plain import PlainClientExchange
 from signalbox.security.sasl.scram import ScramClientExchange
 from signalbox.security.sasl.scram_messages import ScramCredential, make_credential
-from tests.network.serving import Dialled, serving
+from tests.network.serving import Dialled, configured, serving
 from tests.transport.loopback import framed
 
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="a-secret" user_bob="b-secret";'
@@ -276,3 +277,17 @@ def test_nobody_becomes_somebody_else_on_the_way() -> None:
             assert await other.ended()
 
     asyncio.run(main())
+
+
+def test_a_session_may_last_differently_by_mechanism() -> None:
+    _, settings = configured(
+        SASL
+        | {
+            "connections.max.reauth.ms": "3",
+            "listener.name.secure.connections.max.reauth.ms": "2",
+            "listener.name.secure.plain.connections.max.reauth.ms": "1",
+        }
+    )
+    secure, control = settings.listener("SECURE"), settings.listener("CONTROL")
+    assert [session_lifetime_ms(view, "PLAIN") for view in (secure, control)] == [1, 3]
+    assert session_lifetime_ms(secure, "SCRAM-SHA-256") == 2

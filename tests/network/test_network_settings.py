@@ -34,9 +34,18 @@ def test_a_listeners_view_overrides_the_global_values() -> None:
 
 def test_faults_name_the_prefixed_key() -> None:
     _, faults = read_network_settings(
-        {"listener.name.client.max.connections": "many", "socket.request.max.bytes": "0"}, ["CLIENT"]
+        {
+            "listener.name.client.max.connections": "many",
+            "listener.name.client.plain.connections.max.reauth.ms": "soon",
+            "socket.request.max.bytes": "0",
+        },
+        ["CLIENT"],
     )
-    assert {fault.key for fault in faults} == {"listener.name.client.max.connections", "socket.request.max.bytes"}
+    assert {fault.key for fault in faults} == {
+        "listener.name.client.max.connections",
+        "listener.name.client.plain.connections.max.reauth.ms",
+        "socket.request.max.bytes",
+    }
 
 
 def test_rules_over_several_keys() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from signalbox.network.connection import SASL_APIS, Connection
 from signalbox.network.listener import Listener
+from signalbox.network.network_settings import ListenerSettings
 from signalbox.network.ports import NetworkPorts
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
@@ -19,6 +20,8 @@ from signalbox.security.principal import AuthenticationEvidence
 from signalbox.security.sasl.sasl_server import Outcome, Reply, SaslServerSession, SaslState
 from signalbox.security.tls import distinguished_name
 from signalbox.transport.buffer_pool import PooledBuffer
+
+REAUTH_KEY = "connections.max.reauth.ms"
 
 
 class Authentication:
@@ -35,16 +38,16 @@ class Authentication:
         self._listener = listener
         self._ports = ports
         self._established = established
-        self._max_session_ms = listener.settings.number("connections.max.reauth.ms")
         security = ports.security.get(listener.row.name)
         mechanisms = security.mechanisms if security is not None else {}
-        self._session = SaslServerSession(mechanisms, self._max_session_ms)
+        self._lifetimes_ms = {name: session_lifetime_ms(listener.settings, name) for name in mechanisms}
+        self._session = SaslServerSession(mechanisms, self._lifetimes_ms)
         self._expiry: asyncio.TimerHandle | None = None
 
     @property
     def renewable(self) -> bool:
         """Whether sessions end, so that authenticating again makes sense."""
-        return self._max_session_ms > 0
+        return any(self._lifetimes_ms.values())
 
     def begin(self) -> None:
         """Take the connection's frames."""
@@ -130,15 +133,15 @@ class Authentication:
             connection.channel.on_frame = connection.on_frame
         else:
             self._established(connection)
-        self._watch_session()
+        self._watch_session(self._lifetimes_ms[outcome.mechanism])
         return True
 
-    def _watch_session(self) -> None:
-        if not self._max_session_ms:
-            return
+    def _watch_session(self, lifetime_ms: int) -> None:
         if self._expiry is not None:
             self._expiry.cancel()
-        seconds = self._max_session_ms / 1000
+        if not lifetime_ms:
+            return
+        seconds = lifetime_ms / 1000
         self._connection.context.session_expires_at = self._ports.clock.monotonic() + seconds
         self._expiry = asyncio.get_running_loop().call_later(seconds, self._expire)
 
@@ -161,3 +164,9 @@ class Authentication:
             channel.close_after_flush(f"authentication failed: {reason}")
 
         asyncio.get_running_loop().call_later(delay_ms / 1000, close)
+
+
+def session_lifetime_ms(settings: ListenerSettings, mechanism: str) -> int:
+    """`connections.max.reauth.ms` of a mechanism, else of the listener, else the global one (facts 1.8)."""
+    text = settings.for_mechanism(mechanism, REAUTH_KEY)
+    return settings.number(REAUTH_KEY) if text is None else int(text)

@@ -90,6 +90,11 @@ def _listener_settings(
             mechanism, _, mechanism_key = rest.partition(".")
             if mechanism_key:
                 by_mechanism[f"{mechanism.lower()}.{mechanism_key}"] = text
+            if mechanism_key in PREFIXED_KEYS:
+                try:
+                    NETWORK_CONFIG[mechanism_key].parse(text)
+                except ValueError as error:
+                    faults.append(ConfigFault(key, text, str(error), NETWORK_CONFIG[mechanism_key].doc))
     return ListenerSettings(values, frozenset(own), by_mechanism), faults
 
 

@@ -126,7 +126,7 @@ class Reception:
         log.debug("connection %s closed: %s", context.connection_id, reason)
 
     def _event(self, kind: AuditKind, connection: Connection, reason: str) -> AuditEvent:
-        context = connection.context
+        context, header = connection.context, connection.last_header
         return AuditEvent(
             kind=kind,
             timestamp_ms=self._ports.clock.now_ms(),
@@ -134,6 +134,7 @@ class Reception:
             plane=self.listener.plane.name,
             connection_id=context.connection_id,
             client_address=context.client_address,
+            client_id=(header.client_id or "") if header is not None else "",
             client_software=context.client_software_name,
             principal=str(context.principal),
             reason=reason,

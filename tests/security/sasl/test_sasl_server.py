@@ -23,7 +23,7 @@ def session(lifetime_ms: int = 0) -> SaslServerSession:
         "PLAIN": PlainMechanism({"alice": "secret"}),
         "SCRAM-SHA-256": ScramMechanism("SCRAM-SHA-256", NoCredentials()),
     }
-    return SaslServerSession(mechanisms, lifetime_ms)
+    return SaslServerSession(mechanisms, dict.fromkeys(mechanisms, lifetime_ms))
 
 
 def handshake(of: SaslServerSession, mechanism: str = "PLAIN", version: int = 1) -> Reply:

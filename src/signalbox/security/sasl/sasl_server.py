@@ -56,11 +56,11 @@ class Reply:
 
 
 class SaslServerSession:
-    """One connection's authentications. `session_lifetime_ms` is told to the client, 0 for no end."""
+    """One connection's authentications. `lifetimes_ms` by mechanism is told to the client; none or 0 is no end."""
 
-    def __init__(self, mechanisms: Mapping[str, SaslMechanism], session_lifetime_ms: int = 0) -> None:
+    def __init__(self, mechanisms: Mapping[str, SaslMechanism], lifetimes_ms: Mapping[str, int] | None = None) -> None:
         self._mechanisms = mechanisms
-        self._session_lifetime_ms = session_lifetime_ms
+        self._lifetimes_ms = lifetimes_ms or {}
         self._exchange: SaslServerExchange | None = None
         self._mechanism = ""
         self._first_mechanism = ""
@@ -152,7 +152,8 @@ class SaslServerSession:
         token: bytes = b"",
         outcome: Outcome | None = None,
     ) -> bytes:
-        lifetime_ms = self._session_lifetime_ms if outcome is not None and header.api_version > 0 else 0
+        told = outcome is not None and header.api_version > 0
+        lifetime_ms = self._lifetimes_ms.get(outcome.mechanism, 0) if told and outcome is not None else 0
         response = SaslAuthenticateResponse(
             error_code=int(error), error_message=message, auth_bytes=token, session_lifetime_ms=lifetime_ms
         )

@@ -1,4 +1,4 @@
-"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup at a real coordinator: READ on the group, errors as the API has them."""
+"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup at a real coordinator: READ on the group, errors as the API has them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,23 @@
+"""A node's configuration for tests: the three listeners, a store that is never opened."""
+
+from __future__ import annotations
+
+from signalbox.common.properties_file import Properties
+from signalbox.wiring.configuration import NodeConfig, read_node_config
+
+VALUES = {
+    "node.id": "1",
+    "metadata.store": "sqlite:never-opened.db",
+    "listeners": "CLIENT://127.0.0.1:0,REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:0",
+    "listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
+    "inter.broker.listener.name": "REPLICATION",
+    "control.plane.listener.name": "CONTROL",
+}
+
+
+def config_of(**changes: str) -> NodeConfig:
+    """`changes` by key, dots written as two underscores."""
+    values = {**VALUES, **{key.replace("__", "."): value for key, value in changes.items()}}
+    config, faults = read_node_config(Properties("test", values))
+    assert config is not None, faults
+    return config

@@ -1,0 +1,95 @@
+"""Where the active controller takes what brokers send: from the store, by the target's own settings."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from signalbox.metadata.controller_claim import encode_claim
+from signalbox.metadata.layout import CONTROLLER, create_roots
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Create, Delete
+from signalbox.wiring.controller_lookup import StoredControllerLookup
+from tests.controller.cluster import register, registration
+
+
+class Watching:
+    """A lookup over a store in memory; `until` waits for its next answer."""
+
+    def __init__(self, store: MemoryMetadataStore) -> None:
+        self.store = store
+        self.lookup = StoredControllerLookup(store, "REPLICATION", lambda found: found.privileged_listener)
+        self._news = asyncio.Event()
+        self.lookup.on_change = self._news.set
+        self.changes = 0
+
+    async def next(self) -> Any:
+        await asyncio.wait_for(self._news.wait(), 5)
+        self._news.clear()
+        return self.lookup.active_controller()
+
+
+def run(scenario: Callable[[Watching], Any]) -> None:
+    async def whole() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await store.open_session()
+        await create_roots(store)
+        watching = Watching(store)
+        watching.lookup.start()
+        try:
+            await scenario(watching)
+        finally:
+            await watching.lookup.stop()
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(whole())
+
+
+@pytest.mark.parametrize(
+    ("privileged", "address"), [(None, ("host2", 9102)), ("CONTROL", ("host2", 9202)), ("CLIENT", ("host2", 9002))]
+)
+def test_the_targets_privileged_listener(privileged: str | None, address: tuple[str, int]) -> None:
+    async def scenario(watching: Watching) -> None:
+        assert watching.lookup.active_controller() is None
+        await register(watching.store, registration(2, privileged_listener=privileged))
+        await watching.store.commit([Create(CONTROLLER, encode_claim(2, 0), of_session=True)])
+        node = await watching.next()
+        assert (node.node_id, tuple(node.address)) == (2, address)
+
+    run(scenario)
+
+
+def test_a_change_of_controller_and_none_at_all() -> None:
+    async def scenario(watching: Watching) -> None:
+        for broker_id in (1, 2):
+            await register(watching.store, registration(broker_id))
+        await watching.store.commit([Create(CONTROLLER, encode_claim(1, 0))])
+        assert (await watching.next()).node_id == 1
+        await watching.store.commit([Delete(CONTROLLER)])
+        assert await watching.next() is None
+        await watching.store.commit([Create(CONTROLLER, encode_claim(2, 0))])
+        assert (await watching.next()).node_id == 2
+
+    run(scenario)
+
+
+def test_elected_before_its_registration_is_renewed() -> None:
+    async def scenario(watching: Watching) -> None:
+        await watching.store.commit([Create(CONTROLLER, encode_claim(3, 0))])
+        await register(watching.store, registration(3))
+        assert (await watching.next()).node_id == 3
+
+    run(scenario)
+
+
+def test_a_claim_nobody_can_read_is_looked_at_again(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(watching: Watching) -> None:
+        await register(watching.store, registration(1))
+        await watching.store.commit([Create(CONTROLLER, b"nonsense")])
+        await watching.store.commit([Delete(CONTROLLER), Create(CONTROLLER, encode_claim(1, 0))])
+        assert (await watching.next()).node_id == 1
+
+    run(scenario)

@@ -1,0 +1,30 @@
+"""The controller of a node: built over the store, measured under Kafka's names."""
+
+from __future__ import annotations
+
+import asyncio
+
+from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.common.clock import SystemClock
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.wiring.controller_parts import build_controller
+from signalbox.wiring.guards import read_guards
+from tests.wiring.settings import config_of
+
+
+def test_not_yet_in_the_race() -> None:
+    async def scenario() -> None:
+        config, registry = config_of(num__partitions="7"), MetricRegistry()
+        store = MemoryMetadataStore(SharedEntries())
+        await store.open_session()
+        controller, peers = build_controller(
+            config, store, "cluster", MetadataCache(), read_guards(config), registry, SystemClock()
+        )
+        found = {sample.name.name: sample.value for sample in registry.samples()}
+        assert found["ActiveControllerCount"] == 0
+        assert found["OfflinePartitionsCount"] == 0
+        assert not controller.is_active
+        await peers.close()
+
+    asyncio.run(scenario())

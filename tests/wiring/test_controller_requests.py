@@ -1,0 +1,71 @@
+"""What this broker asks of the controller, in replication's and the broker's words."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from signalbox.client.api_ranges import ApiRanges
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from signalbox.testing.cluster import Cluster
+from signalbox.wiring.controller_requests import ChannelAlterPartition, ChannelVersions
+
+
+class Channel:
+    """As much of the controller channel as is used here."""
+
+    def __init__(self) -> None:
+        self.api_ranges: ApiRanges | None = None
+        self.submitted: list[asyncio.Future[Any]] = []
+
+    def submit(self, message: Any, timeout_ms: float) -> asyncio.Future[Any]:
+        self.submitted.append(asyncio.get_running_loop().create_future())
+        return self.submitted[-1]
+
+
+@pytest.mark.parametrize("outcome", ["answer", "refused", "broken", "cancelled"])
+def test_an_answer_of_any_kind_is_told_once(outcome: str) -> None:
+    async def scenario() -> None:
+        channel, heard = Channel(), []
+        sender = ChannelAlterPartition(channel, 1000)  # type: ignore[arg-type]
+        sender.send(AlterPartitionRequest(), heard.append)
+        [future] = channel.submitted
+        answer = AlterPartitionResponse()
+        expected: Any = answer
+        if outcome == "answer":
+            future.set_result(answer)
+        elif outcome == "refused":
+            future.set_exception(KafkaError(Error.REQUEST_TIMED_OUT))
+            expected = Error.REQUEST_TIMED_OUT
+        elif outcome == "broken":
+            future.set_exception(ValueError("a bug"))
+            expected = Error.UNKNOWN_SERVER_ERROR
+        else:
+            future.cancel()
+            expected = Error.NETWORK_EXCEPTION
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert heard == [expected]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.spec("F9")
+def test_the_controllers_versions_are_known_before_the_first_request(cluster: Cluster) -> None:
+    channel = cluster.nodes[1].parts.ways.channel
+
+    async def connected() -> None:
+        async with asyncio.timeout(5):
+            while channel.api_ranges is None:
+                await asyncio.sleep(0)
+
+    cluster.run(connected())
+    versions = ChannelVersions(channel)
+    ranges = versions.controller_ranges()
+    assert ranges is not None
+    assert (ranges[19], ranges[58]) == ((2, 7), (0, 0))
+    assert versions.controller_ranges() is ranges
+    assert ChannelVersions(Channel()).controller_ranges() is None  # type: ignore[arg-type]

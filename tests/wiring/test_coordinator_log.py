@@ -1,0 +1,57 @@
+"""The coordinator's log is replication's partition of `__consumer_offsets`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.testing.cluster import Cluster
+from signalbox.wiring.coordinator_log import OFFSETS_TOPIC, OffsetsLeadership, ReplicatedOffsetsLog
+from tests.broker.handlers.house import House, batch
+
+
+class Coordinator:
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, int, int | None]] = []
+
+    def on_elected(self, partition: int, leader_epoch: int) -> None:
+        self.heard.append(("elected", partition, leader_epoch))
+
+    def on_resigned(self, partition: int, leader_epoch: int | None) -> None:
+        self.heard.append(("resigned", partition, leader_epoch))
+
+
+def test_only_the_offsets_topic_moves_groups() -> None:
+    leadership, coordinator = OffsetsLeadership(), Coordinator()
+    leadership.on_elected(TopicPartition(OFFSETS_TOPIC, 1), 5)  # before there is a coordinator
+    leadership.coordinator = coordinator  # type: ignore[assignment]
+    leadership.on_elected(TopicPartition(OFFSETS_TOPIC, 2), 5)
+    leadership.on_resigned(TopicPartition(OFFSETS_TOPIC, 2), None)
+    leadership.on_elected(TopicPartition("other", 3), 5)
+    leadership.on_resigned(TopicPartition("other", 3), 6)
+    assert coordinator.heard == [("elected", 2, 5), ("resigned", 2, None)]
+
+
+def test_appends_are_read_back_and_others_are_refused() -> None:
+    with Cluster(brokers=1) as cluster:
+        house = House(cluster)
+        house.create_topic(OFFSETS_TOPIC)
+        log = ReplicatedOffsetsLog(house.parts.data.replicas, 1000)
+
+        async def scenario() -> Any:
+            before = log.end_offset(0)
+            await log.append(0, -1, batch(b"a", b"b"))
+            assert (log.start_offset(0), log.end_offset(0)) == (0, before + 2)
+            assert len(log.read(0, before, 1 << 20)) > 61
+            assert log.read(0, before + 2, 1 << 20) == b""
+            with pytest.raises(KafkaError) as refused:
+                await log.append(0, 99, batch(b"a"))
+            assert refused.value.error in (Error.UNKNOWN_LEADER_EPOCH, Error.NOT_LEADER_OR_FOLLOWER)
+            with pytest.raises(KafkaError) as refused:
+                log.end_offset(7)
+            assert refused.value.error is Error.NOT_LEADER_OR_FOLLOWER
+
+        cluster.run(scenario())

@@ -1,0 +1,63 @@
+"""Chores come round again, whatever happened to them before; long ones let the loop turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from signalbox.wiring.housekeeping import _repeat
+
+
+async def until(task: asyncio.Task[None], enough: asyncio.Event) -> None:
+    async with asyncio.timeout(5):
+        await enough.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize("trouble", [OSError("disk"), ValueError("a bug"), KeyError("a bug")])
+def test_a_chore_that_fails_comes_round_again(trouble: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        times, enough = [], asyncio.Event()
+
+        def chore() -> None:
+            times.append(1)
+            if len(times) == 3:
+                enough.set()
+            raise trouble
+
+        await until(asyncio.ensure_future(_repeat(0.0, chore)), enough)
+        assert len(times) >= 3
+
+    asyncio.run(scenario())
+    assert "a chore failed" in caplog.text
+
+
+def test_a_chore_in_slices_lets_others_run_between() -> None:
+    async def scenario() -> None:
+        order: list[str] = []
+        enough = asyncio.Event()
+
+        def slices() -> Iterator[None]:
+            for _ in range(3):
+                order.append("slice")
+                asyncio.get_running_loop().call_soon(order.append, "other")
+                yield
+            enough.set()
+
+        await until(asyncio.ensure_future(_repeat(0.0, slices)), enough)
+        assert order[:6] == ["slice", "other"] * 3
+
+    asyncio.run(scenario())
+
+
+def test_never_is_longer_than_the_loops_clock_can_hold() -> None:
+    async def scenario() -> None:
+        task = asyncio.ensure_future(_repeat((2**63 - 1) / 1000, lambda: None))
+        await asyncio.sleep(0)
+        assert not task.done()
+        task.cancel()
+
+    asyncio.run(scenario())

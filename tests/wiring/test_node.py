@@ -1,0 +1,114 @@
+"""A node's life: ready when it can serve, gone without a trace, also when its start fails."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from signalbox.client.admin import AdminClient
+from signalbox.client.topic_admin import NewTopic
+from signalbox.common.properties_file import Properties
+from signalbox.protocol.error_table import KafkaError
+from signalbox.testing.cluster import Cluster
+from signalbox.wiring.configuration import read_node_config
+from signalbox.wiring.guards import ConfigRefused
+from signalbox.wiring.node import Node
+from tests.wiring.settings import VALUES
+
+
+def node_in(folder: Path, **changes: str) -> Node:
+    values = {
+        **VALUES,
+        "metadata.store": f"sqlite:{folder / 'metadata.db'}",
+        "log.dirs": str(folder / "data"),
+        **{key.replace("__", "."): value for key, value in changes.items()},
+    }
+    config, faults = read_node_config(Properties("test", values))
+    assert config is not None, faults
+    return Node(config)
+
+
+async def tasks_left() -> set[str]:
+    """Names of tasks beside this one, after the loop had its turns."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+    return {str(task.get_coro()) for task in asyncio.all_tasks() if task is not asyncio.current_task()}
+
+
+def test_a_whole_life_leaves_nothing_behind(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        node = node_in(tmp_path, offsets__topic__replication__factor="1", audit__topic__replication__factor="1")
+        await node.start()
+        told = node.describe()
+        assert (told["node_id"], len(told["cluster_id"]), set(told["listeners"])) == (
+            1,
+            22,
+            {"CLIENT", "REPLICATION", "CONTROL"},
+        )
+        assert not any(address.endswith(":0") for address in told["listeners"].values())
+        await node.stop(controlled=True)
+        assert await tasks_left() == set()
+
+    asyncio.run(scenario())
+
+
+def test_parts_are_there_after_the_start_alone(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        node = node_in(tmp_path)
+        with pytest.raises(RuntimeError, match="has not started"):
+            _ = node.parts
+        await node.stop()  # safe before any start
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("trouble", ["log directory", "port", "authorizer"])
+def test_a_start_that_fails_leaves_nothing_behind(tmp_path: Path, trouble: str) -> None:
+    async def scenario() -> None:
+        changes: dict[str, str] = {}
+        taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+        port = taken.sockets[0].getsockname()[1]
+        if trouble == "log directory":
+            (tmp_path / "data").write_text("a file")
+        elif trouble == "port":
+            changes["listeners"] = VALUES["listeners"].replace("CLIENT://127.0.0.1:0", f"CLIENT://127.0.0.1:{port}")
+        else:
+            changes["authorizer__class__name"] = "no.such.Class"
+        node = node_in(tmp_path, **changes)
+        with pytest.raises((OSError, RuntimeError, KafkaError)) as failed:
+            await node.start()
+        assert isinstance(failed.value, ConfigRefused) == (trouble == "authorizer")
+        await node.stop(controlled=False)
+        taken.close()
+        await taken.wait_closed()
+        assert await tasks_left() == set()
+
+    asyncio.run(scenario())
+
+
+def test_a_node_that_cannot_go_on_says_why(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        node = node_in(tmp_path)
+        node._fail("the disk is gone")
+        node._fail("and something else")
+        assert await node.failed() == "the disk is gone"
+
+    asyncio.run(scenario())
+
+
+def test_the_cluster_keeps_its_id_and_its_topics(tmp_path: Path) -> None:
+    seen = []
+    for attempt in range(2):
+        with Cluster(brokers=1, folder=tmp_path) as cluster:
+
+            async def topics(bootstrap: str = cluster.bootstrap_servers, first: bool = attempt == 0) -> list[str]:
+                async with AdminClient.of(bootstrap) as admin:
+                    if first:
+                        await admin.create_topics([NewTopic(name="kept", num_partitions=1, replication_factor=1)])
+                    return list(await admin.list_topics())
+
+            seen.append((cluster.nodes[1].parts.cluster_id, "kept" in asyncio.run(topics())))
+    assert seen[0] == seen[1]
+    assert seen[0][1]

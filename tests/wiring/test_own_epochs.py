@@ -1,0 +1,19 @@
+"""This broker's epochs."""
+
+from __future__ import annotations
+
+from signalbox.wiring.own_epochs import OwnEpochs
+
+
+def test_a_registration_brings_a_new_epoch_and_tells() -> None:
+    epochs, heard = OwnEpochs(1), []
+    assert epochs.broker_epoch == -1
+    epochs.on_broker_epoch = heard.append
+    epochs.registered(7)
+    assert (epochs.broker_epoch, heard) == (7, [7])
+
+
+def test_an_older_controller_is_refused() -> None:
+    epochs = OwnEpochs(1)
+    assert [epochs.accept_controller_epoch(epoch) for epoch in (3, 3, 5, 4)] == [True, True, True, False]
+    assert epochs.controller_epoch == 5

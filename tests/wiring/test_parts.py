@@ -1,0 +1,26 @@
+"""The parts of a node are of one node: the same cache, epochs and trail everywhere."""
+
+from __future__ import annotations
+
+from signalbox.common.audit_event import AuditEvent, AuditKind
+from signalbox.common.clock import ManualClock
+from signalbox.testing.cluster import Cluster
+from signalbox.wiring.parts import Trail
+from tests.wiring.settings import config_of
+
+
+def test_shared_parts(cluster: Cluster) -> None:
+    for node_id, node in cluster.nodes.items():
+        parts = node.parts
+        assert parts.epochs.node_id == node_id
+        assert parts.cache is parts.around.cache
+        assert parts.cache.image.is_alive(node_id)
+        assert parts.cluster_id == parts.around.cluster_id
+        assert parts.epochs.broker_epoch > 0
+
+
+def test_a_trail_that_is_off_keeps_nothing() -> None:
+    for enabled, last_seq in (("true", 0), ("false", -1)):
+        trail = Trail.begin(config_of(audit__enable=enabled), ManualClock())
+        trail.audit.record(AuditEvent(kind=AuditKind.ADMIN))
+        assert trail.audit.last_seq == last_seq

@@ -1,0 +1,133 @@
+"""The broker as a process: ready in one line, stopped in order, refused with everything that is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from signalbox.wiring.serve import load_config, main
+from tests.wiring.settings import VALUES
+
+
+def properties(folder: Path, **changes: str) -> Path:
+    values = {
+        **VALUES,
+        "metadata.store": f"sqlite:{folder / 'metadata.db'}",
+        "log.dirs": str(folder / "data"),
+        "offsets.topic.replication.factor": "1",
+        "audit.topic.replication.factor": "1",
+        **{key.replace("__", "."): value for key, value in changes.items()},
+    }
+    file = folder / "server.properties"
+    file.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
+    return file
+
+
+def test_overrides_win_and_are_named_as_the_origin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = properties(tmp_path, num__partitions="3")
+    config = load_config(file, ["num.partitions=9"])
+    assert config is not None
+    assert config["num.partitions"] == 9
+    assert load_config(file, ["num.partitions=many"]) is None
+    assert "num.partitions (many): 'many' is not a whole number" in capsys.readouterr().err
+
+
+def test_every_fault_at_once_each_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text(
+        "node.id=one\n# a comment\nlisteners=CLIENT://:9092,CLIENT://:9093\nlog.retention.ms=soon\n"
+        "max.connections.per.ip.overrides=nonsense\n"
+    )
+    assert main([str(file)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    for key, line in (("node.id", 1), ("listeners", 3), ("log.retention.ms", 4)):
+        assert any(text.startswith(f"{file}:{line}: {key}") for text in lines), lines
+    assert any(text.startswith(f"{file}:5: max.connections.per.ip.overrides") for text in lines), lines
+    assert any("metadata.store" in text and "is missing" in text for text in lines)
+    assert lines[-1] == f"not started: {len(lines) - 1} faults in the configuration"
+    assert len(set(lines)) == len(lines)
+
+
+@pytest.mark.parametrize("text", [None, "listener\\uZZZZ=1\n", "\xff"])
+def test_files_that_cannot_be_read(tmp_path: Path, text: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "server.properties"
+    if text is not None:
+        file.write_bytes(text.encode("latin-1"))
+    assert main([str(file)]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["a", "--override"], ["a", "b=c"], ["a", "--overide", "b=c"], ["a", "--override=b=c"]]
+)
+def test_arguments_that_are_none(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.startswith("usage:")
+
+
+def start(file: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "signalbox.wiring.serve", str(file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "LOG_FORMAT": "json"},
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_one_line_when_ready_and_an_orderly_end(tmp_path: Path, number: signal.Signals) -> None:
+    process = start(properties(tmp_path, num__partitons="3"))
+    assert process.stdout is not None
+    ready = json.loads(process.stdout.readline())
+    assert (ready["event"], ready["node_id"]) == ("ready", 1)
+    process.send_signal(number)
+    rest, log = process.communicate(timeout=20)
+    lines = [json.loads(line) for line in log.splitlines()]
+    assert (process.returncode, rest) == (0, "")
+    assert "num.partitons is not a known key (did you mean num.partitions?)" in lines[0]["message"]
+    assert lines[-1]["message"] == "stopped"
+
+
+def test_a_broker_that_is_stopped_before_it_is_ready_goes_at_once(tmp_path: Path) -> None:
+    # Another process holds this node's id: the start waits until its session would have ended.
+    first = start(properties(tmp_path, broker__session__timeout__ms="30000"))
+    assert first.stdout is not None
+    first.stdout.readline()
+    second = start(properties(tmp_path, log__dirs=str(tmp_path / "other")))
+    assert second.stderr is not None
+    for line in second.stderr:
+        if "cannot be told apart" in line:  # warnings are the first lines, signals are handled right after them
+            break
+    os.set_blocking(second.stderr.fileno(), True)
+    second.send_signal(signal.SIGTERM)
+    try:
+        second.communicate(timeout=15)
+    finally:
+        first.send_signal(signal.SIGTERM)
+        first.communicate(timeout=20)
+    assert second.returncode in (0, 1, -signal.SIGTERM)
+
+
+def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
+    first = start(properties(tmp_path))
+    assert first.stdout is not None
+    address = json.loads(first.stdout.readline())["bound"]["CLIENT"]
+    (tmp_path / "second").mkdir()
+    listeners = VALUES["listeners"].replace("CLIENT://127.0.0.1:0", f"CLIENT://{address}")
+    second = start(properties(tmp_path / "second", listeners=listeners))
+    try:
+        _, log = second.communicate(timeout=20)
+    finally:
+        first.send_signal(signal.SIGTERM)
+        first.communicate(timeout=20)
+    assert second.returncode == 1
+    last = json.loads(log.splitlines()[-1])
+    assert last["message"].startswith("not started: ")
+    assert "Traceback" not in log

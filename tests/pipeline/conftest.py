@@ -18,6 +18,14 @@ from tests.pipeline.apache_kafka import apache_kafka
 from tests.pipeline.topics import Topics
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spark's first queries compile for half a minute on a busy machine: they get more time than a unit test."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(400), append=False)
+
+
 @pytest.fixture(scope="package")
 def topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topics]:
     """Topics of a cluster of three of our brokers; SIGNALBOX_TEST_PIPELINE_ON=apache: of one Apache Kafka node, the

@@ -19,6 +19,7 @@ from signalbox.pipeline.jars import fetch_jars
 from signalbox.pipeline.session import SessionSettings, build_session, end_session
 from tests.pipeline.topics import Topics, json_values
 
+pytestmark = pytest.mark.timeout(300)
 RECORDS = 1_000
 
 

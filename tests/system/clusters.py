@@ -90,7 +90,7 @@ def controller_id(cluster: ProcessCluster) -> int:
     return -1
 
 
-def until(ask: Callable[[], Found], what: str, timeout_s: float = 30.0) -> Found:
+def until(ask: Callable[[], Found], what: str, timeout_s: float = 60.0) -> Found:
     """Ask again until the answer is true; it. AssertionError after the deadline. For what no event tells."""
     deadline = time.monotonic() + timeout_s
     while not (found := ask()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -11,9 +12,20 @@ from confluent_kafka.cimpl import NewTopic
 
 pytest.register_assert_rewrite("tests.system.loaded", "tests.system.clusters", "tests.system.console_tools")
 
-from tests.system.clusters import RoutedCluster, routed_cluster  # noqa: E402
+from signalbox.protocol.api_table import ApiKey  # noqa: E402
+from signalbox.protocol.messages.metadata import MetadataRequest  # noqa: E402
+from tests.system.clusters import RoutedCluster, routed_cluster, until  # noqa: E402
+from tests.system.wire import dial  # noqa: E402
 
 MakeTopic = Callable[..., str]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Fetch what the chosen tests need (their module's `NEEDS`) before the first deadline begins to run."""
+    if not session.config.option.collectonly:
+        for module in dict.fromkeys(item.getparent(pytest.Module) for item in session.items):
+            for fetch in getattr(getattr(module, "obj", None), "NEEDS", ()):
+                fetch()
 
 
 @pytest.fixture(scope="session")
@@ -41,14 +53,26 @@ def _numbers() -> Iterator[int]:
 
 
 @pytest.fixture
-def make_topic(request: pytest.FixtureRequest, admin: AdminClient, _numbers: Iterator[int]) -> MakeTopic:
-    """Makes a topic with a name of its own: `make_topic(partitions=1, **configs)`."""
+def make_topic(
+    request: pytest.FixtureRequest, cluster: RoutedCluster, admin: AdminClient, _numbers: Iterator[int]
+) -> MakeTopic:
+    """Makes a topic with a name of its own, known to every broker: `make_topic(partitions=1, **configs)`."""
 
     def make(partitions: int = 1, replicas: int = 3, **configs: str) -> str:
         name = f"{request.node.originalname.removeprefix('test_')[:60]}-{next(_numbers)}"
         config = {key.replace("_", "."): value for key, value in configs.items()}
         new = NewTopic(name, partitions, replication_factor=replicas, config=config)
         admin.create_topics([new], operation_timeout=20)[name].result(30)
+        for node_id in cluster.brokers:
+            until(partial(_is_led, cluster, node_id, name, partitions), f"{name} on broker {node_id}")
         return name
 
     return make
+
+
+def _is_led(cluster: RoutedCluster, node_id: int, topic: str, partitions: int) -> bool:
+    """Whether a broker tells of a leader for every partition."""
+    with dial(cluster, node_id) as wire:
+        named = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=topic)])
+        found = wire.ask(ApiKey.METADATA, 12, named).topics[0]
+        return sum(part.leader_id >= 0 for part in found.partitions) == partitions

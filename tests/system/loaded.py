@@ -25,7 +25,7 @@ from tests.system.clusters import QUICK, until
 
 TOPIC = "loaded"
 PARTITIONS = 3
-SESSION_S = 2.0
+SESSION_S = 6.0
 _RATE = 600
 _OVERRIDES = {**QUICK, "broker.session.timeout.ms": str(int(SESSION_S * 1000)), "log.segment.bytes": "262144"}
 
@@ -59,7 +59,7 @@ class LoadedCluster:
             yield
             self.wait_for_more(300)
         finally:
-            unanswered = producer.stop(40)
+            unanswered = producer.stop(20)
         assert unanswered == 0
         assert self.ledger.refused == []
         assert len(self.ledger.acknowledged) == producer.sent
@@ -67,7 +67,7 @@ class LoadedCluster:
     def wait_for_more(self, count: int) -> None:
         """So many more acknowledgements."""
         goal = len(self.ledger.acknowledged) + count
-        until(lambda: len(self.ledger.acknowledged) >= goal, f"{count} more acknowledgements")
+        until(lambda: len(self.ledger.acknowledged) >= goal, f"{count} more acknowledgements", timeout_s=45)
 
     def longest_silence_s(self) -> float:
         times = [list(moments) for moments in self.ledger.times.values()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ def addresses(cluster: RoutedCluster, listener: str) -> set[bytes]:
 def answers(wire: Wire, topic: str, topic_id: bytes) -> Iterator[tuple[str, bytes]]:
     """Every answer that carries endpoints, at every version."""
     for version in range(14):
-        topics = None if version else []
+        topics: list[MetadataRequest.MetadataRequestTopic] | None = None if version else []
         yield (
             f"Metadata {version}",
             wire.ask_raw(ApiKey.METADATA, version, MetadataRequest(topics=topics).encode(version)),
@@ -118,7 +119,7 @@ def test_who_is_not_the_leader_names_the_leader_on_this_listener(cluster: Routed
     assert told == 2
 
 
-def _decoded(wire: Wire, key: ApiKey, version: int, body: bytes):  # type: ignore[no-untyped-def]
+def _decoded(wire: Wire, key: ApiKey, version: int, body: bytes) -> Any:
     answer = wire.ask_raw(key, version, body)
     _, offset = decode_response_header(answer, key, version)
     return API_TABLE[key].response.decode(answer, version, offset)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ import pytest
 from tests.system.clusters import RoutedCluster, until
 from tests.system.conftest import MakeTopic
 from tests.system.console_tools import tool
+from tests.system.provision import command, jars
+
+NEEDS = (partial(command, "javac"), partial(jars, "tools"))
+pytestmark = pytest.mark.timeout(240)
 
 
 def at(bootstrap: str) -> list[str]:

@@ -44,8 +44,8 @@ def test_every_other_api_closes_the_connection(cluster: RoutedCluster) -> None:
 def test_its_api_versions_lists_just_those(cluster: RoutedCluster) -> None:
     with dial(cluster, 1, "CONTROL") as wire:
         for version in range(6):
-            software = {"client_software_name": "wire", "client_software_version": "1"} if version >= 3 else {}
-            answer = wire.ask(ApiKey.API_VERSIONS, version, ApiVersionsRequest(**software))
+            named = ApiVersionsRequest(client_software_name="wire", client_software_version="1")
+            answer = wire.ask(ApiKey.API_VERSIONS, version, named if version >= 3 else ApiVersionsRequest())
             assert {row.api_key for row in answer.api_keys} == _ADMITTED
 
 

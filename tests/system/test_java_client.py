@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +14,9 @@ from confluent_kafka import Consumer, TopicPartition
 from tests.system.clusters import RoutedCluster, line_of, metric, until
 from tests.system.conftest import MakeTopic
 from tests.system.provision import command, java_class
+
+NEEDS = (partial(java_class, "Clients.java", "clients"),)
+pytestmark = pytest.mark.timeout(240)
 
 _JAVA = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
 _MISROUTED = "kafka_network_socketserver_misroutedconnections_total"

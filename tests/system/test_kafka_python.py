@@ -65,7 +65,8 @@ def test_a_group_of_two_shares_and_commits(kafka_bootstrap: str, make_topic: Mak
         )
 
     with closing(member()) as first, closing(member()) as second:
-        members, values = (first, second), []
+        members = (first, second)
+        values: list[int] = []
 
         def shared(condition: Callable[[], bool]) -> Callable[[], bool]:
             def poll() -> bool:

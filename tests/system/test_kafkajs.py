@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from functools import partial
 
 from tests.system.conftest import MakeTopic
 from tests.system.provision import HERE, command, node_modules
+
+NEEDS = (node_modules, partial(command, "node"))
 
 
 def test_produces_consumes_and_administers(kafka_bootstrap: str, make_topic: MakeTopic) -> None:

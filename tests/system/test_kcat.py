@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+from functools import partial
 
 import pytest
 
 from tests.system.conftest import MakeTopic
 from tests.system.provision import command
+
+NEEDS = (partial(command, "kcat"),)
 
 
 def kcat(bootstrap: str, *arguments: str, text: str = "", timeout_s: float = 45) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from tests.system.clusters import controller_id, metric, until
 from tests.system.loaded import SESSION_S, TOPIC, LoadedCluster, loaded_cluster
+
+pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.fixture
@@ -26,6 +29,10 @@ def chosen(loaded: LoadedCluster, role: str) -> int:
     leader, controller = loaded.leader(), loaded.controller()
     others = [node_id for node_id in loaded.cluster.brokers if node_id not in (leader, controller)]
     return {"leader": leader, "controller": controller, "follower": others[0]}[role]
+
+
+def knows(admin: AdminClient, topics: set[str]) -> bool:
+    return topics <= set(admin.list_topics(timeout=10).topics)
 
 
 @pytest.mark.slow
@@ -85,7 +92,7 @@ def test_a_controller_that_sleeps_longer_than_its_session_is_fenced(loaded: Load
         through_old.create_topics([NewTopic("afterwards", 1, 3)], operation_timeout=20)["afterwards"].result(30)
         for node_id in cluster.brokers:
             own = AdminClient({"bootstrap.servers": cluster.brokers[node_id].address("CLIENT"), "log_level": 2})
-            until(lambda own=own: {"meanwhile", "afterwards"} <= set(own.list_topics(timeout=10).topics), "both topics")
+            until(partial(knows, own, {"meanwhile", "afterwards"}), "both topics")
     loaded.judge()
 
 

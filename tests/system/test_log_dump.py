@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,11 @@ from confluent_kafka import Consumer, Producer
 from tests.system.clusters import RoutedCluster, until
 from tests.system.conftest import MakeTopic
 from tests.system.console_tools import tool
+from tests.system.provision import command, jars
 from tests.system.test_confluent_kafka import consume, produce, reader
+
+NEEDS = (partial(command, "javac"), partial(jars, "tools"))
+pytestmark = pytest.mark.timeout(240)
 
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _FIELD = re.compile(r"(\w+): (\S+)")

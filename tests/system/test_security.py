@@ -160,7 +160,7 @@ def test_garbled_envelopes_are_answered_in_kafkas_order(secured: ProcessCluster)
 def test_a_client_cannot_speak_as_the_controller(secured: ProcessCluster) -> None:
     with dial(secured, 1, "CONTROL") as wire:
         assert log_in(wire, "mallory", _USERS["mallory"]) == 0
-        forged = {"controller_id": 1, "controller_epoch": 1_000_000, "broker_epoch": -1}
+        forged: dict[str, Any] = {"controller_id": 1, "controller_epoch": 1_000_000, "broker_epoch": -1}
         for key, version, request in (
             (ApiKey.LEADER_AND_ISR, 7, LeaderAndIsrRequest(**forged)),
             (ApiKey.UPDATE_METADATA, 8, UpdateMetadataRequest(**forged)),

@@ -171,7 +171,7 @@ class ConnectionProduce:
         else:
             at = end + 4
             stop = at + int.from_bytes(frame[end:at])
-        if frame[stop:] != shape.gaps[0]:
+        if stop > size or frame[stop:] != shape.gaps[0]:
             return False
         self._connection.defer()
         owner.append_to(HotAppend(self, shape, correlation_id, size), frame[at:stop], owner.now_ms())

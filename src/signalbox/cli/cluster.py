@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 from rich.table import Table
 
-from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, console
+from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, say, show
 
 app = typer.Typer(help="The cluster: its id and its brokers.", no_args_is_help=True)
 
@@ -17,10 +17,10 @@ def describe(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
     table = Table("broker", "address", "rack", title=f"cluster {found.cluster_id}")
     for node in sorted(found.nodes, key=lambda node: node.node_id):
         table.add_row(str(node.node_id), str(node.address), node.rack or "")
-    console.print(table)
+    show(table)
 
 
 @app.command("id")
 def cluster_id(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
     """The cluster id alone."""
-    console.print(ask(bootstrap, lambda admin: admin.describe_cluster()).cluster_id, markup=False)
+    say(ask(bootstrap, lambda admin: admin.describe_cluster()).cluster_id or "")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, console, fail, pairs, report
+from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, fail, pairs, report, show
 from signalbox.client.config_admin import ConfigChange, ConfigOp, ConfigResource, ResourceType
 
 app = typer.Typer(help="Configs of topics and brokers: describe, set.", no_args_is_help=True)
@@ -29,7 +29,7 @@ def describe(
         if all_values or not entry.is_default:
             value = "(hidden)" if entry.sensitive else str(entry.value)
             table.add_row(name, value, _SOURCES.get(entry.source, str(entry.source)), "" if entry.read_only else "yes")
-    console.print(table)
+    show(table)
 
 
 @app.command("set")

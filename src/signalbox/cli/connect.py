@@ -1,4 +1,5 @@
-"""What all client commands share: the bootstrap option, one admin call, errors as one red line and exit code 1."""
+"""What all client commands share: the bootstrap option, one admin call, errors as one red line on standard error and
+exit code 1. Output that is piped is never wrapped or cut: whoever reads it is a program."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Annotated, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_call import Outcome
@@ -19,16 +21,18 @@ T = TypeVar("T")
 Bootstrap = Annotated[
     str, typer.Option("--bootstrap-server", "-b", envvar="SIGNALBOX_BOOTSTRAP", help="host:port of any broker.")
 ]
+_PIPED_WIDTH = 2_000
 DEFAULT_BOOTSTRAP = "127.0.0.1:19092"
 
 console = Console()
+errors = Console(stderr=True)
 
 
-def ask(bootstrap: str, call: Callable[[AdminClient], Awaitable[T]]) -> T:
+def ask(bootstrap: str, call: Callable[[AdminClient], Awaitable[T]], timeout_ms: int = 10_000) -> T:
     """The result of `call` with an admin client; whatever goes wrong ends the command."""
 
     async def run() -> T:
-        async with AdminClient.of(bootstrap, client_id="signalbox-cli", api_timeout_ms=30_000) as admin:
+        async with AdminClient.of(bootstrap, client_id="signalbox-cli", api_timeout_ms=timeout_ms) as admin:
             return await call(admin)
 
     try:
@@ -37,15 +41,28 @@ def ask(bootstrap: str, call: Callable[[AdminClient], Awaitable[T]]) -> T:
         fail(str(error))
 
 
+def say(line: str) -> None:
+    """One line as it is."""
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def show(table: Table) -> None:
+    """A table under its title: as wide as the terminal, or as wide as it needs to be."""
+    title, table.title = table.title, None
+    if title:
+        say(str(title))
+    console.print(table, width=None if console.is_terminal else _PIPED_WIDTH, crop=console.is_terminal)
+
+
 def report(outcomes: dict[str, Outcome], done: str) -> None:
     """One line an entry; exit code 1 when one was refused."""
     for outcome in outcomes.values():
         try:
             outcome.raise_for_error()
         except KafkaError as error:
-            console.print(str(error), style="red", markup=False)
+            errors.print(str(error), style="red", markup=False, soft_wrap=True)
         else:
-            console.print(f"{outcome.name}: {done}", markup=False)
+            say(f"{outcome.name}: {done}")
     if any(outcome.error for outcome in outcomes.values()):
         raise typer.Exit(1)
 
@@ -63,5 +80,5 @@ def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
 
 def fail(message: str, code: int = 1) -> NoReturn:
     """Say what is wrong and end the command."""
-    console.print(message, style="red", markup=False)
+    errors.print(message, style="red", markup=False, soft_wrap=True)
     raise typer.Exit(code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 from rich.table import Table
 
-from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, console, report
+from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, report, say, show
 
 app = typer.Typer(help="Consumer groups: list, describe, offsets, delete.", no_args_is_help=True)
 
@@ -16,21 +16,18 @@ def list_groups(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
     table = Table("group", "state", "protocol", "type")
     for group in sorted(ask(bootstrap, lambda admin: admin.list_groups()), key=lambda group: group.group_id):
         table.add_row(group.group_id, group.state, group.protocol_type, group.type)
-    console.print(table)
+    show(table)
 
 
 @app.command("describe")
 def describe(group_id: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
     """State, coordinator and members of a group."""
     group = ask(bootstrap, lambda admin: admin.describe_group(group_id))
-    console.print(
-        f"{group.group_id}: {group.state}, assignor {group.protocol or '-'}, coordinator {group.coordinator_id}",
-        markup=False,
-    )
+    say(f"{group.group_id}: {group.state}, assignor {group.protocol or '-'}, coordinator {group.coordinator_id}")
     table = Table("member", "instance", "client id", "host")
     for member in group.members:
         table.add_row(member.member_id, member.group_instance_id or "", member.client_id, member.client_host)
-    console.print(table)
+    show(table)
 
 
 @app.command("offsets")
@@ -40,7 +37,7 @@ def offsets(group_id: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
     found = ask(bootstrap, lambda admin: admin.committed_offsets(group_id))
     for (topic, partition), committed in sorted(found.items()):
         table.add_row(topic, str(partition), str(committed.offset), str(committed.leader_epoch))
-    console.print(table)
+    show(table)
 
 
 @app.command("delete")

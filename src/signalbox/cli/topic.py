@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, console, fail, pairs, report
+from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, fail, pairs, report, say, show
 from signalbox.client.topic_admin import NewTopic
 from signalbox.protocol.error_table import Error
 
@@ -21,7 +21,7 @@ def list_topics(
 ) -> None:
     """Names of all topics."""
     for name in ask(bootstrap, lambda admin: admin.list_topics(internal=internal)):
-        console.print(name, markup=False)
+        say(name)
 
 
 @app.command("create")
@@ -72,4 +72,4 @@ def describe(name: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
             ",".join(map(str, partition.replica_nodes)),
             ",".join(map(str, partition.isr_nodes)),
         )
-    console.print(table)
+    show(table)

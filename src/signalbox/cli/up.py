@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
+from signalbox.testing.process_cluster import BrokerProcess, ClusterFailed, ProcessCluster
 
 
 def up(
@@ -24,32 +26,35 @@ def up(
         list[str] | None, typer.Option(help="key=value for every server.properties; can be repeated.")
     ] = None,
 ) -> None:
-    """Start a cluster of brokers on this host and keep it up until Ctrl-C."""
+    """Start a cluster of brokers on this host; Ctrl-C ends it."""
     console = Console()
     pairs = [text.partition("=") for text in override or []]
     wrong = [key for key, equals, _ in pairs if not equals]
     if wrong:
-        console.print(f"--override takes key=value, not {wrong[0]!r}", style="red")
+        console.print(f"--override takes key=value, not {wrong[0]!r}", style="red", markup=False)
         raise typer.Exit(2)
     cluster = ProcessCluster(
         data.absolute(), brokers, first_port=port, overrides={key: value for key, _, value in pairs}
     )
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with console.status(f"starting {brokers} brokers in {data}"):
             cluster.start()
+        console.print(_overview(cluster))
+        console.print(
+            f"bootstrap.servers=[bold]{cluster.bootstrap()}[/bold]   Ctrl-C stops the cluster", soft_wrap=True
+        )
+        sys.stdout.flush()
+        _watch(cluster, console)
     except ClusterFailed as failure:
         console.print(str(failure), style="red", markup=False)
         raise typer.Exit(1) from None
-    console.print(_overview(cluster))
-    console.print(f"bootstrap.servers=[bold]{cluster.bootstrap()}[/bold]   Ctrl-C stops the cluster", soft_wrap=True)
-    sys.stdout.flush()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        _watch(cluster, console)
     except KeyboardInterrupt:
         with console.status("controlled shutdown"):
             cluster.stop()
         console.print("stopped")
+    finally:
+        cluster.stop(graceful=False)  # who presses Ctrl-C twice has no time; nobody may be left behind
 
 
 def _overview(cluster: ProcessCluster) -> Table:
@@ -68,9 +73,20 @@ def _overview(cluster: ProcessCluster) -> Table:
 
 
 def _watch(cluster: ProcessCluster, console: Console) -> None:
-    """Wait for brokers that end by themselves and say so; return when none is left."""
+    """Say it when a broker ends by itself, whichever it is; return when none is left."""
+    ends = select.poll()
+    watched: dict[int, BrokerProcess] = {}
     for broker in cluster.brokers.values():
         assert broker.process is not None
-        code = broker.process.wait()
-        console.print(f"broker {broker.node_id} ended with code {code}; its log: {broker.log_file}", style="red")
+        handle = os.pidfd_open(broker.process.pid)
+        watched[handle] = broker
+        ends.register(handle, select.POLLIN)
+    while watched:
+        for handle, _ in ends.poll():
+            broker = watched.pop(handle)
+            ends.unregister(handle)
+            os.close(handle)
+            assert broker.process is not None
+            code = broker.process.wait()
+            console.print(f"broker {broker.node_id} ended with code {code}; its log: {broker.log_file}", style="red")
     raise typer.Exit(1)

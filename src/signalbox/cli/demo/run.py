@@ -33,7 +33,10 @@ def demo(
     ),
     keep: Annotated[bool, typer.Option(help="Leave the cluster up and say how to connect.")] = False,
 ) -> None:
-    """The main job on real data: a cluster, real clients, misroutes and a killed controller, Spark tables, a report."""
+    """Show the main job on real data, every step checked.
+
+    A cluster, real clients, misroutes and a killed controller, Spark tables, a report.
+    """
     console = Console()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

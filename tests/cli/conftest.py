@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from signalbox.cli.main import app
+from signalbox.testing.cluster import Cluster
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="package")
+def cluster() -> Iterator[Cluster]:
+    with Cluster(brokers=2) as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def run(cluster: Cluster) -> Run:
+    """A command line, asked of the cluster; standard output and standard error apart."""
+
+    def command(*arguments: str, bootstrap: str | None = None) -> Result:
+        return CliRunner(env={"SIGNALBOX_BOOTSTRAP": bootstrap or cluster.bootstrap_servers}).invoke(app, arguments)
+
+    return command

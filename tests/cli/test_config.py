@@ -1,0 +1,43 @@
+"""`signalbox config`: what is set, by whom, and changing it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if "│" in line]
+    return {cells[0]: cells[1:] for cells in lines}
+
+
+def test_set_see_and_go_back(run: Any) -> None:
+    run("topic", "create", "configured")
+    assert run("config", "set", "topic:configured", "retention.ms=77", "segment.bytes=2000000").exit_code == 0
+    assert rows(run("config", "describe", "topic:configured").stdout)["retention.ms"] == ["77", "topic", "yes"]
+    assert run("config", "set", "topic:configured", "retention.ms=").exit_code == 0
+    assert "retention.ms" not in rows(run("config", "describe", "topic:configured").stdout)
+    assert rows(run("config", "describe", "topic:configured", "--all").stdout)["retention.ms"][1] == "default"
+
+
+def test_a_broker_and_all_brokers(run: Any) -> None:
+    found = rows(run("config", "describe", "broker:1").stdout)
+    assert found["node.id"] == ["1", "server.properties", ""]
+    assert run("config", "describe", "broker:").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("describe", "nonsense"), 2),
+        (("describe", "group:x"), 2),
+        (("set", "topic:configured", "nonsense"), 2),
+        (("describe", "topic:nope"), 1),
+        (("set", "topic:nope", "retention.ms=1"), 1),
+    ],
+)
+def test_refusals(run: Any, arguments: tuple[str, ...], code: int) -> None:
+    result = run("config", *arguments)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert result.stderr

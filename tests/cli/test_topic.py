@@ -1,0 +1,49 @@
+"""`signalbox topic` from creation to deletion; output that a program can read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def test_a_topics_life(run: Any) -> None:
+    created = run("topic", "create", "life", "--partitions", "2", "--config", "retention.ms=77")
+    assert (created.exit_code, created.stdout) == (0, "life: created\n")
+    assert run("topic", "partitions", "life", "3").stdout == "life: has 3 partitions\n"
+    described = run("topic", "describe", "life").stdout
+    assert [line.split("│")[1].strip() for line in described.splitlines() if "│" in line] == ["0", "1", "2"]
+    assert "life" in run("topic", "list").stdout.splitlines()
+    assert run("topic", "delete", "life").stdout == "life: deleted\n"
+    assert "life" not in run("topic", "list").stdout.splitlines()
+
+
+def test_validation_creates_nothing(run: Any) -> None:
+    assert run("topic", "create", "maybe", "--validate-only").stdout == "maybe: would be created\n"
+    assert "maybe" not in run("topic", "list").stdout.splitlines()
+
+
+def test_long_names_are_neither_wrapped_nor_cut(run: Any) -> None:
+    name = "long-" + "x" * 200
+    assert run("topic", "create", name).stdout == f"{name}: created\n"
+    assert name in run("topic", "list").stdout.splitlines()
+    assert name in run("topic", "describe", name).stdout
+
+
+def test_refusals_are_on_standard_error(run: Any) -> None:
+    for arguments, text in (
+        (("create", "a/b"), "Topic name is invalid"),
+        (("create", "c", "--replication-factor", "9"), "c:"),
+        (("delete", "nope"), "nope"),
+        (("describe", "nope"), "nope"),
+        (("partitions", "nope", "3"), "nope"),
+    ):
+        result = run("topic", *arguments)
+        assert (result.exit_code, result.stdout) == (1, ""), result.output
+        assert text in result.stderr
+    assert run("topic", "create", "d", "--config", "nonsense").exit_code == 2
+
+
+def test_internal_topics_only_if_asked_for(run: Any) -> None:
+    names = run("topic", "list").stdout.split()
+    everything = run("topic", "list", "--internal").stdout.split()
+    assert set(names) <= set(everything)
+    assert not any(name.startswith("__") for name in names)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from crc32c import crc32c
+
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header, encode_response_header
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
@@ -60,6 +62,14 @@ def batch_of(size_bytes: int, records: int) -> bytes:
             return batch
         last = max(0, last + size_bytes - len(batch))
     raise ValueError(f"no batch of {records} records has {size_bytes} bytes")
+
+
+def plain(batch: bytes) -> bytes:
+    """The batch without its producer: several of one producer would repeat each other."""
+    made = bytearray(batch)
+    made[43:57] = (-1).to_bytes(8, signed=True) + (-1).to_bytes(2, signed=True) + (-1).to_bytes(4, signed=True)
+    made[17:21] = crc32c(memoryview(made)[21:]).to_bytes(4)
+    return bytes(made)
 
 
 def produce(topic: str, batch: bytes, records: int, acks: int) -> Frame:

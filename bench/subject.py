@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from bench.c_programs import SEGMENT_BYTES
-from bench.frames import Frame, api_versions, batch_of, produce
+from bench.frames import Frame, api_versions, batch_of, plain, produce
 from signalbox.client.admin import AdminClient
 from signalbox.testing.process_cluster import ProcessCluster
 
@@ -54,7 +54,7 @@ class Subject:
         asyncio.run(self._create([PRODUCE_TOPIC, *map(fetch_topic, fetch_sizes)]))
         for size in fetch_sizes:
             for _ in range(_BATCHES_TO_FETCH):
-                answer = self.ask(produce(fetch_topic(size), _plain(batch_of(size, 1)), 1, -1))
+                answer = self.ask(produce(fetch_topic(size), plain(batch_of(size, 1)), 1, -1))
                 if answer[answer_error_at(fetch_topic(size)) :][:2] != b"\0\0":
                     raise RuntimeError(f"the batch of {size} bytes was refused: {answer!r}")
 
@@ -90,13 +90,3 @@ def fetch_topic(size_bytes: int) -> str:
 def answer_error_at(topic: str) -> int:
     """Where the partition's error stands in an answer to produce."""
     return 4 + 1 + 1 + 1 + len(topic) + 1 + 4
-
-
-def _plain(batch: bytes) -> bytes:
-    """The batch without its producer: several of one producer would repeat each other."""
-    from crc32c import crc32c
-
-    made = bytearray(batch)
-    made[43:57] = (-1).to_bytes(8, signed=True) + (-1).to_bytes(2, signed=True) + (-1).to_bytes(4, signed=True)
-    made[17:21] = crc32c(memoryview(made)[21:]).to_bytes(4)
-    return bytes(made)

@@ -25,9 +25,11 @@ from bench.table import Row, Table, at_most
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from signalbox.protocol.messages.produce import ProduceRequest
 
 _CONNECTIONS = 50
 _FETCH_BYTES = 1_048_576
+_BATCH_BYTES, _BATCHES = 1_000_000, 16
 _TOPIC_RESOURCE, _SET = 2, 0
 
 
@@ -128,8 +130,17 @@ def _small_requests(side: Side, plan: Plan, found: Figures) -> None:
 
 def _fetch(side: Side, plan: Plan, found: Figures) -> None:
     """One megabyte at a time by raw sockets, the bytes thrown away."""
-    node = side.leader("rf3")
-    load = Load("kafka-fetch", frames.fetch("rf3", _FETCH_BYTES), 4)
+    side.create_topic("read", 1, 3)
+    node = side.leader("read")
+    line = Line(side.addresses[node])
+    data = ProduceRequest.PartitionProduceData(index=0, records=frames.plain(frames.batch_of(_BATCH_BYTES, 900)))
+    topic = ProduceRequest.TopicProduceData(name="read", partition_data=[data])
+    for _ in range(_BATCHES):
+        answer = line.ask(ApiKey.PRODUCE, 9, ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[topic]))
+        if answer.responses[0].partition_responses[0].error_code:
+            raise RuntimeError(f"{side.name}: a batch was refused: {answer}")
+    line.close()
+    load = Load("kafka-fetch", frames.fetch("read", _FETCH_BYTES), 4)
     costs = []
     for _ in range(3):
         before = cpu_seconds(side.pids[node])
@@ -206,7 +217,10 @@ def main() -> int:
     c_programs.build()
     folder = work_folder()
     try:
-        found = [measure(side, plan).values for side in (ApacheKafka(folder / "apache"), Ours(folder / "ours"))]
+        found = []
+        for side in (ApacheKafka(folder), Ours(folder)):
+            found.append(measure(side, plan).values)
+            shutil.rmtree(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     table = Table("bench-kafka")

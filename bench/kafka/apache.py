@@ -9,7 +9,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from bench.kafka.sides import Side
+from bench.kafka.sides import RETENTION_CHECK_MS, Side
 
 _POM = Path(__file__).parent / "pom.xml"
 _CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
@@ -24,6 +24,8 @@ controller.listener.names=CONTROLLER
 log.dirs={folder}/logs
 num.partitions=1
 auto.create.topics.enable=false
+log.retention.check.interval.ms={retention_check_ms}
+log.initial.task.delay.ms=0
 """
 
 
@@ -65,6 +67,7 @@ class ApacheKafka(Side):
             folder = self._folder / f"kafka-{node_id}"
             folder.mkdir(parents=True)
             values = {"node_id": node_id, "voters": voters, "port": port, "controller_port": controller_port}
+            values["retention_check_ms"] = RETENTION_CHECK_MS
             (folder / "server.properties").write_text(_PROPERTIES.format(folder=folder, **values))
             command = ["java", "-cp", self._class_path, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID]
             subprocess.run([*command, "-c", str(folder / "server.properties")], check=True, capture_output=True)

@@ -16,6 +16,9 @@ from signalbox.testing.process_cluster import ProcessCluster
 
 _READY_S, _LEADERS_S = 120.0, 60.0
 Address = tuple[str, int]
+# Logs are in memory: what a partition keeps is bounded, on both sides alike.
+_BOUNDED = {"segment.bytes": str(2**26), "retention.bytes": str(2**27), "file.delete.delay.ms": "100"}
+RETENTION_CHECK_MS = 500
 
 
 class Side:
@@ -62,8 +65,9 @@ class Side:
 
     def create_topic(self, name: str, partitions: int, replicas: int) -> None:
         """Returns when every node shows a leader for every partition."""
+        configs = [CreateTopicsRequest.CreatableTopicConfig(name=key, value=value) for key, value in _BOUNDED.items()]
         topic = CreateTopicsRequest.CreatableTopic(
-            name=name, num_partitions=partitions, replication_factor=replicas, configs=[]
+            name=name, num_partitions=partitions, replication_factor=replicas, configs=configs
         )
         answer = ask(self.addresses[1], ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest(topics=[topic], timeout_ms=30_000))
         if answer.topics[0].error_code:
@@ -84,7 +88,8 @@ class Ours(Side):
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self._cluster = ProcessCluster(folder, 3)
+        overrides = {"log.retention.check.interval.ms": str(RETENTION_CHECK_MS)}
+        self._cluster = ProcessCluster(folder, 3, overrides=overrides)
 
     def launch(self) -> None:
         self._cluster.start()

@@ -86,14 +86,15 @@ def test_a_failed_attempt_is_an_answer_and_the_next_request_tries_again() -> Non
 
 def test_a_broken_connection_fails_what_was_under_way() -> None:
     async def scenario() -> None:
-        dialler, answers = Dialler(), list[Any]()
-        channel = ReconnectingChannels(dialler).open(4)
+        dialler, answers, hung_up = Dialler(), list[Any](), list[int]()
+        channel = ReconnectingChannels(dialler, hung_up.append).open(4)
         channel.send(FetchRequest(), answers.append)
         channel.send(FetchRequest(), answers.append)
         await until_idle()
         assert dialler.connections[0].on_closed is not None
         dialler.connections[0].on_closed("peer closed")
         assert [str(answer) for answer in answers] == ["peer closed", "peer closed"]
+        assert hung_up == [4]
         channel.send(FetchRequest(), answers.append)
         await until_idle()
         assert len(dialler.connections) == 2

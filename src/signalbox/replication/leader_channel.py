@@ -32,13 +32,19 @@ class OpenChannel(Protocol):
 # To a broker's inter-broker endpoint; ClientFailure, OSError, or LookupError when the broker has no endpoint now.
 Connect = Callable[[int], Awaitable[OpenChannel]]
 Request = FetchRequest | ListOffsetsRequest
+OnHungUp = Callable[[int], None]
+
+
+def nobody_cares(broker_id: int) -> None:
+    """For those who need not know that a broker hung up."""
 
 
 class ReconnectingChannel:
     """A `LeaderChannel` over one connection at a time."""
 
-    def __init__(self, broker_id: int, connect: Connect) -> None:
+    def __init__(self, broker_id: int, connect: Connect, on_hung_up: OnHungUp = nobody_cares) -> None:
         self._broker_id = broker_id
+        self._on_hung_up = on_hung_up
         self._connect = connect
         self._open: OpenChannel | None = None
         self._opening: asyncio.Task[None] | None = None
@@ -94,6 +100,8 @@ class ReconnectingChannel:
 
     def _lost(self, reason: Any) -> None:
         self._open = None
+        if not self._closed:
+            self._on_hung_up(self._broker_id)
         self._fail(reason if isinstance(reason, Exception) else ConnectionError(str(reason)))
 
     def _fail(self, reason: Exception) -> None:
@@ -105,10 +113,12 @@ class ReconnectingChannel:
 
 
 class ReconnectingChannels:
-    """`LeaderChannels` over a function that connects to a broker's inter-broker endpoint."""
+    """`LeaderChannels` over a function that connects to a broker's inter-broker endpoint. `on_hung_up` hears of every
+    open connection that was lost."""
 
-    def __init__(self, connect: Connect) -> None:
+    def __init__(self, connect: Connect, on_hung_up: OnHungUp = nobody_cares) -> None:
         self._connect = connect
+        self._on_hung_up = on_hung_up
 
     def open(self, broker_id: int) -> ReconnectingChannel:
-        return ReconnectingChannel(broker_id, self._connect)
+        return ReconnectingChannel(broker_id, self._connect, self._on_hung_up)

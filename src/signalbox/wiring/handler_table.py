@@ -38,6 +38,7 @@ from signalbox.broker.misroutes import MisrouteLog
 from signalbox.broker.ports import ActiveController, TopicCreation
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.router import Router
+from signalbox.broker.vanished_brokers import VanishedBrokers
 from signalbox.common.audit_event import AuditSink
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache
@@ -59,6 +60,7 @@ class HandlerParts:
     cache: MetadataCache
     controller: ActiveController
     replicas: ReplicaManager
+    vanished: VanishedBrokers
     coordinator: GroupCoordinator
     authorizer: Authorizer
     serde: PrincipalSerde
@@ -83,7 +85,7 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.PRODUCE: ProduceHandler(replicas, cache, authorizer),
         ApiKey.FETCH: FetchHandler(replicas, cache, authorizer),
         ApiKey.LIST_OFFSETS: ListOffsetsHandler(replicas, authorizer),
-        ApiKey.METADATA: MetadataHandler(cache, parts.cluster_id, authorizer, exposed, creation),
+        ApiKey.METADATA: MetadataHandler(cache, parts.cluster_id, authorizer, exposed, creation, parts.vanished),
         ApiKey.OFFSET_COMMIT: OffsetCommitHandler(coordinator, cache, authorizer),
         ApiKey.OFFSET_FETCH: OffsetFetchHandler(coordinator, cache, authorizer),
         ApiKey.FIND_COORDINATOR: FindCoordinatorHandler(cache, authorizer, parts.creation),

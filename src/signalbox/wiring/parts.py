@@ -217,6 +217,7 @@ def _router(
             cache=around.cache,
             controller=controller,
             replicas=data.replicas,
+            vanished=data.vanished,
             coordinator=data.coordinator,
             authorizer=around.guards.authorizer,
             serde=serde,

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from functools import partial
 
+from signalbox.broker.vanished_brokers import VanishedBrokers
 from signalbox.client.controller_channel import ControllerChannel
 from signalbox.common.clock import Clock
 from signalbox.common.metrics import Metrics
@@ -56,6 +57,7 @@ class ReplicaSide:
     replicas: ReplicaManager
     coordinator: GroupCoordinator
     log_dir_failures: LogDirFailures
+    vanished: VanishedBrokers
 
 
 def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -> ReplicaSide:
@@ -71,6 +73,7 @@ def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -
         around.metrics,
     )
     leadership = OffsetsLeadership()
+    vanished = VanishedBrokers(around.cache, around.clock)
     inter_broker = config.listeners.inter_broker_listener_name
     connector = LeaderConnector(
         around.data_loop, around.cache, inter_broker, around.cluster_id, around.guards.inter_broker
@@ -83,7 +86,7 @@ def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -
             CachedClusterView(around.cache),
             configs,
             ChannelAlterPartition(around.channel, config["request.timeout.ms"]),
-            ReconnectingChannels(connector),
+            ReconnectingChannels(connector, vanished.connection_lost),
             [leadership],
         ),
         Engine(around.clock, loop, around.data_loop.at_turn_end),
@@ -97,7 +100,7 @@ def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -
     offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])
     coordinator = open_group_coordinator(offsets_log, around.clock, config.values, around.metrics)
     leadership.coordinator = coordinator
-    return ReplicaSide(logs, replicas, coordinator, log_dir_failures)
+    return ReplicaSide(logs, replicas, coordinator, log_dir_failures, vanished)
 
 
 def _topic_config_changed(replicas: ReplicaManager, entity_path: str, configs: object) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from random import Random
 from typing import Any
 
@@ -10,6 +12,8 @@ import pytest
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.exposed_controller import ExposedController
 from signalbox.broker.handlers.metadata import MetadataHandler
+from signalbox.broker.vanished_brokers import VanishedBrokers
+from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.metadata import MetadataRequest
@@ -177,3 +181,23 @@ def test_creating_needs_a_right(right: Any, code: int) -> None:
     creation = Creation(cache=cache_of())
     [topic] = ask(by_name("new"), 12, authorizer=authorizer, creation=creation, cache=creation.cache).topics
     assert (topic.error_code, creation.asked) == (code, [] if code else ["new"])
+
+
+def test_a_broker_that_hung_up_is_shown_only_if_the_controller_does_not_say_otherwise_soon() -> None:
+    async def story() -> None:
+        cache = cache_of({1: EVERYWHERE, 3: EVERYWHERE}, {"b": {0: (3, [3, 1])}})
+        vanished = VanishedBrokers(cache, ManualClock())
+        asked = MetadataHandler(cache, "cluster", ALLOW_ALL, ExposedController(cache, Random(1)), None, vanished)
+        vanished.connection_lost(3)
+        answer = asked(request_of(by_name("b"), 12))
+        assert inspect.iscoroutine(answer)
+        waiting = asyncio.ensure_future(answer)
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        cache.apply_update_metadata(update({1: EVERYWHERE}, {"b": {0: (1, [3, 1])}}))
+        held = await waiting
+        assert [broker.node_id for broker in held.brokers] == [1]
+        assert held.topics[0].partitions[0].leader_id == 1
+        assert asked(request_of(by_name("b"), 12)) == held
+
+    asyncio.run(story())

@@ -10,6 +10,7 @@ the field but refuse it); below 4 auto creation is always allowed by the client.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Iterable
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
@@ -17,6 +18,7 @@ from signalbox.broker.authorization import may, may_on_cluster, operations_bit_f
 from signalbox.broker.exposed_controller import ExposedController
 from signalbox.broker.ports import TopicCreation
 from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
+from signalbox.broker.vanished_brokers import VanishedBrokers
 from signalbox.common.ids import ZERO_UUID
 from signalbox.controller.topic_name import refuse_topic_name
 from signalbox.metadata.cache import MetadataCache
@@ -39,14 +41,27 @@ class MetadataHandler:
         authorizer: Authorizer,
         controller: ExposedController,
         creation: TopicCreation | None,
+        vanished: VanishedBrokers | None = None,
     ) -> None:
         self._cache = cache
         self._cluster_id = cluster_id
         self._authorizer = authorizer
         self._controller = controller
         self._creation = creation
+        self._vanished = vanished
 
     def __call__(self, request: ApiRequest) -> Answer:
+        hold_s = self._vanished.hold_s() if self._vanished is not None else 0.0
+        return self._settled(request, hold_s) if hold_s else self._answer(request)
+
+    async def _settled(self, request: ApiRequest, hold_s: float) -> FinalAnswer:
+        """The answer once a broker that hung up is known to be dead, or alive after all."""
+        assert self._vanished is not None
+        await self._vanished.settled(hold_s)
+        answer = self._answer(request)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    def _answer(self, request: ApiRequest) -> Answer:
         body: MetadataRequest = request.body
         version = request.header.api_version
         if body.topics is not None and version < _ID_LOOKUPS_FROM and any(_names_no_topic(t) for t in body.topics):

@@ -9,6 +9,7 @@ import pytest
 
 from signalbox.client.api_ranges import ApiRanges
 from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.controller_requests import ChannelAlterPartition, ChannelVersions
@@ -57,12 +58,8 @@ def test_an_answer_of_any_kind_is_told_once(outcome: str) -> None:
 def test_the_controllers_versions_are_known_before_the_first_request(cluster: Cluster) -> None:
     channel = cluster.nodes[1].parts.ways.channel
 
-    async def connected() -> None:
-        async with asyncio.timeout(5):
-            while channel.api_ranges is None:
-                await asyncio.sleep(0)
-
-    cluster.run(connected())
+    # The first request that travels shows that the connection stands.
+    cluster.run(channel.request(AllocateProducerIdsRequest(broker_id=1), 5_000))
     versions = ChannelVersions(channel)
     ranges = versions.controller_ranges()
     assert ranges is not None

@@ -12,7 +12,7 @@ _MOST_DOTS = 400
 
 def bars(rows: Sequence[tuple[str, int]]) -> str:
     """One bar a row, largest first as given; the number at its end."""
-    most = max((count for _, count in rows), default=1)
+    most = max((count for _, count in rows), default=0) or 1
     height, left = 26 * len(rows) + 8, 60
     parts = []
     for position, (name, count) in enumerate(rows):

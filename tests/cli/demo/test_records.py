@@ -1,0 +1,28 @@
+"""Produced by one client, read back by a group of another, each record once."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from signalbox.cli.demo import records
+from signalbox.cli.demo.flights import Flights
+from signalbox.cli.demo.stage import CheckFailed, Stage
+
+SAMPLE = Flights([], [(f"k{n % 7}".encode(), f'{{"id":{n}}}'.encode()) for n in range(500)])
+
+
+def test_there_and_back(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "TOPIC", "sample")
+    monkeypatch.setattr(records, "FLIGHTS", len(SAMPLE.records))
+    admin = AdminClient({"bootstrap.servers": stage.cluster.bootstrap()})
+    admin.create_topics([NewTopic("sample", 4, replication_factor=3)])["sample"].result(20)
+    records.produce_flights(stage, SAMPLE)
+    assert stage.facts["produce"]["records"] == 500
+    try:
+        records.read_back(stage, SAMPLE)
+    except CheckFailed as failed:
+        # So few records may all be read before the second member has joined: then it has no share.
+        assert "both members had a share" in str(failed)
+    assert sum(stage.facts["read_back"]["members"]) == 500

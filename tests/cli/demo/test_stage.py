@@ -1,0 +1,29 @@
+"""The stage: checks that count, metrics read from the brokers' own pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.cli.demo.stage import CheckFailed, Stage
+
+
+def test_a_check_that_does_not_hold_ends_the_demo(stage: Stage) -> None:
+    before = len(stage.checks)
+    with stage.step("Somewhere"):
+        stage.check("one is one", True, 1)
+        with pytest.raises(CheckFailed, match="Somewhere: one is two: 1"):
+            stage.check("one is two", False, 1)
+    assert [(check.step, check.claim, check.seen) for check in stage.checks[before:]] == [
+        ("Somewhere", "one is one", "1")
+    ]
+    assert stage.seconds["Somewhere"] >= 0
+
+
+def test_metrics_are_summed_over_labels(stage: Stage) -> None:
+    controller = stage.controller_id()
+    assert controller in stage.cluster.brokers
+    name = "kafka_controller_kafkacontroller_activecontrollercount"
+    assert sum(stage.metric(node_id, name) for node_id in stage.cluster.brokers) == 1
+    assert stage.metric(controller, "no_such_metric") == 0
+    requests = "kafka_network_requestmetrics_requestspersec"
+    assert stage.metric(1, requests, request="API_VERSIONS") <= stage.metric(1, requests)

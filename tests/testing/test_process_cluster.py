@@ -1,0 +1,88 @@
+"""A cluster of processes: ready when it says so, ended by its own handles, back at its ports."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster, _with_ports
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
+    with ProcessCluster(tmp_path_factory.mktemp("processes"), 2) as running:
+        yield running
+
+
+def test_ready_means_that_both_are_there(cluster: ProcessCluster) -> None:
+    ready = [broker.ready for broker in cluster.brokers.values()]
+    assert [told["node_id"] for told in ready] == [1, 2]
+    assert len({told["cluster_id"] for told in ready}) == 1
+    assert cluster.bootstrap() == ",".join(broker.address("CLIENT") for broker in cluster.brokers.values())
+    assert cluster.bootstrap("CONTROL") != cluster.bootstrap()
+
+
+def test_a_killed_broker_comes_back_at_its_ports(cluster: ProcessCluster) -> None:
+    broker = cluster.brokers[2]
+    before = broker.ready
+    cluster.kill(2)
+    assert not broker.running
+    assert cluster.bootstrap() == cluster.brokers[1].address("CLIENT")
+    cluster.start_broker(2)
+    assert (broker.ready["listeners"], broker.ready["bound"]) == (before["listeners"], before["bound"])
+    assert broker.ready["broker_epoch"] > before["broker_epoch"]
+
+
+def test_paused_is_running_and_silent(cluster: ProcessCluster) -> None:
+    cluster.pause(2)
+    host, _, port = cluster.brokers[2].address("CLIENT").rpartition(":")
+    assert cluster.brokers[2].running
+    with socket.create_connection((host, int(port)), 5) as peer:
+        request = b"\0\x12\0\0\0\0\0\1\xff\xff"
+        peer.sendall(len(request).to_bytes(4) + request)
+        peer.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            peer.recv(4)
+        cluster.resume(2)
+        peer.settimeout(10)
+        assert peer.recv(4)
+
+
+def test_a_controlled_shutdown_ends_with_0_also_from_a_pause(cluster: ProcessCluster) -> None:
+    cluster.pause(2)
+    assert cluster.stop_broker(2) == 0
+    assert cluster.stop_broker(2) == 0
+    with pytest.raises(ClusterFailed, match="does not run"):
+        cluster.pause(2)
+    cluster.start_broker(2)
+    assert "ready" in cluster.brokers[2].tail()
+
+
+def test_a_broker_that_does_not_start_shows_its_log(tmp_path: Path) -> None:
+    cluster = ProcessCluster(tmp_path, 2, per_broker={2: {"num.partitions": "many"}})
+    with pytest.raises(ClusterFailed, match=r"(?s)broker 2 ended.*'many' is not a whole number"):
+        cluster.start()
+    assert not any(broker.running for broker in cluster.brokers.values())
+    assert ProcessCluster(tmp_path / "never", 1).brokers[1].tail() == "(no log)"
+
+
+@pytest.mark.parametrize(
+    ("listeners", "bound", "found"),
+    [
+        ("A://127.0.0.1:0,B://127.0.0.1:0", {"A": "127.0.0.1:5"}, "A://127.0.0.1:5,B://127.0.0.1:0"),
+        ("A://127.0.0.1:7", {"A": "127.0.0.1:5"}, "A://127.0.0.1:7"),
+        ("A://[::1]:0", {"A": "[::1]:5"}, "A://[::1]:5"),
+        ("A://:0", {}, "A://:0"),
+    ],
+)
+def test_ports_are_kept(listeners: str, bound: dict[str, str], found: str) -> None:
+    assert _with_ports(listeners, bound) == found
+
+
+def test_ports_from_a_first_one(tmp_path: Path) -> None:
+    cluster = ProcessCluster(tmp_path, 2, first_port=20_000)
+    listeners = cluster._properties(cluster.brokers[2])["listeners"]
+    assert listeners == "CLIENT://127.0.0.1:20003,REPLICATION://127.0.0.1:20004,CONTROL://127.0.0.1:20005"

@@ -34,9 +34,9 @@ def rows(subject: Subject, rounds: int, seconds: float) -> Iterator[Row]:
         idle, loaded, gaps = [], [], []
         for _ in range(rounds):
             idle.append(_p99(subject, seconds))
-            before = _gaps(subject)
-            process = load.start(subject.port, seconds + 2 * _SETTLE_S)
-            time.sleep(_SETTLE_S)
+            process = load.start(subject.port, seconds + 3 * _SETTLE_S)
+            time.sleep(2 * _SETTLE_S)
+            before = _gaps(subject)  # every connection has had its first request: memory is touched
             loaded.append(_p99(subject, seconds))
             load.finish(process)
             gaps.append(_quantile(before, _gaps(subject), 0.99))

@@ -43,6 +43,23 @@ def test_the_wait_ends_with_the_image_that_knows() -> None:
     asyncio.run(story())
 
 
+def test_a_broker_that_is_gone_but_still_leads_is_waited_for() -> None:
+    async def story() -> None:
+        desk = Desk()
+        desk.cache.apply_update_metadata(update(ALL, {"t": {0: (3, [3, 1])}}))
+        desk.vanished.connection_lost(3)
+        waiting = asyncio.ensure_future(desk.vanished.settled(desk.vanished.hold_s()))
+        await asyncio.sleep(0)
+        desk.cache.apply_update_metadata(update(WITHOUT_3))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        assert desk.vanished.hold_s() > 0
+        desk.cache.apply_update_metadata(update(WITHOUT_3, {"t": {0: (1, [3, 1])}}))
+        await waiting
+
+    asyncio.run(story())
+
+
 def test_a_broker_that_lives_after_all_is_waited_for_once() -> None:
     async def story() -> None:
         desk = Desk()

@@ -3,8 +3,8 @@
 A client whose leader dies asks another broker for Metadata within a millisecond, some ten milliseconds before the
 controller has elected and told everybody. The stale answer costs it a second (librdkafka asks a refused leader's
 topic again once a second). Followers see the same connections close in the same moment: while such a broker still
-counts as alive, Metadata is held back until the next image, at most `HOLD_S` from the moment it hung up. A broker
-that is only silent (SIGSTOP) hangs up on nobody and holds nothing up.
+lives or leads in the image, Metadata is held back, at most `HOLD_S` from the moment it hung up. A broker that is only
+silent (SIGSTOP) hangs up on nobody and holds nothing up.
 """
 
 from __future__ import annotations
@@ -32,12 +32,10 @@ class VanishedBrokers:
         """How long an answer about leaders is to wait: 0 when nobody vanished or the cluster has dealt with it."""
         if not self._lost_at:
             return 0.0
-        now_s, image = self._clock.monotonic(), self._cache.image
-        self._lost_at = {
-            broker_id: lost_at
-            for broker_id, lost_at in self._lost_at.items()
-            if now_s - lost_at < HOLD_S and image.is_alive(broker_id)
-        }
+        now_s = self._clock.monotonic()
+        self._lost_at = {broker: lost_at for broker, lost_at in self._lost_at.items() if now_s - lost_at < HOLD_S}
+        if self._is_settled(self._cache.image):
+            self._lost_at.clear()
         return max((lost_at + HOLD_S - now_s for lost_at in self._lost_at.values()), default=0.0)
 
     async def settled(self, hold_s: float) -> None:
@@ -45,4 +43,11 @@ class VanishedBrokers:
         await self._cache.wait_until(self._is_settled, hold_s)
 
     def _is_settled(self, image: MetadataImage) -> bool:
-        return not any(image.is_alive(broker_id) for broker_id in self._lost_at)
+        """Whether none of them lives or leads. The controller tells of brokers first and of new leaders a little later:
+        what lies between would be an answer without leaders."""
+        gone = self._lost_at.keys()
+        if any(image.is_alive(broker_id) for broker_id in gone):
+            return False
+        return not any(
+            partition.leader in gone for topic in image.topics.values() for partition in topic.partitions.values()
+        )

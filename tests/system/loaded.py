@@ -27,7 +27,7 @@ TOPIC = "loaded"
 PARTITIONS = 3
 SESSION_S = 6.0
 _RATE = 600
-_OVERRIDES = {**QUICK, "broker.session.timeout.ms": str(int(SESSION_S * 1000)), "log.segment.bytes": "262144"}
+_OVERRIDES = {**QUICK, "broker.session.timeout.ms": str(int(SESSION_S * 1000)), "log.segment.bytes": "4194304"}
 
 
 @dataclass

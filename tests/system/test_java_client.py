@@ -100,7 +100,7 @@ class _Driver:
         assert self.process.stdin is not None
         self.process.stdin.write("stop\n")
         self.process.stdin.flush()
-        self.process.wait(60)
+        self.process.wait(150)  # longer than delivery.timeout.ms: then the driver says itself what failed
         self._reader.join(10)
         return figures("\n".join(self.lines))
 

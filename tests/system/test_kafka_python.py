@@ -77,7 +77,7 @@ def test_a_group_of_two_shares_and_commits(kafka_bootstrap: str, make_topic: Mak
 
             return poll
 
-        until(shared(lambda: all(len(consumer.assignment()) == 2 for consumer in members)), "two partitions each")
+        until(shared(lambda: all(len(consumer.assignment()) == 2 for consumer in members)), "two partitions each", 90)
         until(shared(lambda: set(values) == set(range(400))), "all records")
         for consumer in members:
             consumer.commit()

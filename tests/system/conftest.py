@@ -75,4 +75,4 @@ def _is_led(cluster: RoutedCluster, node_id: int, topic: str, partitions: int) -
     with dial(cluster, node_id) as wire:
         named = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=topic)])
         found = wire.ask(ApiKey.METADATA, 12, named).topics[0]
-        return sum(part.leader_id >= 0 for part in found.partitions) == partitions
+        return [part.leader_id >= 0 for part in found.partitions] == [True] * partitions

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from threading import Event
 from typing import Any
 
 import pytest
@@ -45,44 +46,57 @@ def test_an_idempotent_producer_and_a_reader(
     assert all(record.headers and record.headers[0] == ("h", b"1") for record in found)
 
 
+class Member:
+    """One member in a thread of its own. Long polls: a poll of 3.0.12 whose time runs out between JoinGroup and
+    SyncGroup leaves that client spinning for ever."""
+
+    def __init__(self, bootstrap: str, topic: str, values: set[int]) -> None:
+        self.assigned = 0
+        self._values = values
+        self._consumer = self.consumer_like(bootstrap, topic)
+
+    @staticmethod
+    def consumer_like(bootstrap: str, topic: str) -> Any:
+        return KafkaConsumer(
+            topic,
+            bootstrap_servers=bootstrap,
+            group_id=f"kafka-python-{topic}",
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            heartbeat_interval_ms=300,
+            session_timeout_ms=6_000,
+        )
+
+    def run(self, done: Event) -> None:
+        """Poll until told to end; commit what was read and leave."""
+        with closing(self._consumer) as consumer:
+            while not done.is_set():
+                for records in consumer.poll(timeout_ms=3_000).values():
+                    self._values.update(int(record.value) for record in records)
+                self.assigned = len(consumer.assignment())
+            consumer.commit()
+
+
 def test_a_group_of_two_shares_and_commits(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(4)
     with closing(KafkaProducer(bootstrap_servers=kafka_bootstrap, acks="all")) as producer:
         for number in range(400):
             producer.send(topic, str(number).encode(), partition=number % 4)
         producer.flush(30)
-    group = f"kafka-python-{topic}"
-
-    def member() -> Any:
-        return KafkaConsumer(
-            topic,
-            bootstrap_servers=kafka_bootstrap,
-            group_id=group,
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            heartbeat_interval_ms=500,
-            session_timeout_ms=6_000,
-        )
-
-    with closing(member()) as first, closing(member()) as second:
-        members = (first, second)
-        values: list[int] = []
-
-        def shared(condition: Callable[[], bool]) -> Callable[[], bool]:
-            def poll() -> bool:
-                for consumer in members:
-                    for records in consumer.poll(timeout_ms=100).values():
-                        values.extend(int(record.value) for record in records)
-                return condition()
-
-            return poll
-
-        until(shared(lambda: all(len(consumer.assignment()) == 2 for consumer in members)), "two partitions each", 90)
-        until(shared(lambda: set(values) == set(range(400))), "all records")
-        for consumer in members:
-            consumer.commit()
-    with closing(member()) as third:
-        until(lambda: (third.poll(timeout_ms=100), len(third.assignment()) == 4)[1], "all partitions")
+    values: set[int] = set()
+    first, second = Member(kafka_bootstrap, topic, values), Member(kafka_bootstrap, topic, values)
+    with ThreadPoolExecutor(2) as threads:
+        done = Event()
+        running = [threads.submit(member.run, done) for member in (first, second)]
+        try:
+            until(lambda: first.assigned == second.assigned == 2, "two partitions each", 90)
+            until(lambda: values == set(range(400)), "all records")
+        finally:
+            done.set()
+        for member in running:
+            member.result(30)
+    with closing(first.consumer_like(kafka_bootstrap, topic)) as third:
+        until(lambda: (third.poll(timeout_ms=1_000), len(third.assignment()) == 4)[1], "all partitions")
         assert sum(third.committed(TopicPartition(topic, part)) for part in range(4)) == 400
         assert not third.poll(timeout_ms=500)
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.waiting import until
+
 
 def rows(text: str) -> dict[str, list[str]]:
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if "│" in line]
@@ -15,10 +17,12 @@ def rows(text: str) -> dict[str, list[str]]:
 def test_set_see_and_go_back(run: Any) -> None:
     run("topic", "create", "configured")
     assert run("config", "set", "topic:configured", "retention.ms=77", "segment.bytes=2000000").exit_code == 0
-    assert rows(run("config", "describe", "topic:configured").stdout)["retention.ms"] == ["77", "topic", "yes"]
+    seen = ["77", "topic", "yes"]
+    assert until(lambda: rows(run("config", "describe", "topic:configured").stdout).get("retention.ms") == seen)
     assert run("config", "set", "topic:configured", "retention.ms=").exit_code == 0
-    assert "retention.ms" not in rows(run("config", "describe", "topic:configured").stdout)
-    assert rows(run("config", "describe", "topic:configured", "--all").stdout)["retention.ms"][1] == "default"
+    assert until(lambda: "retention.ms" not in rows(run("config", "describe", "topic:configured").stdout))
+    every = ("config", "describe", "topic:configured", "--all")
+    assert until(lambda: rows(run(*every).stdout)["retention.ms"][1] == "default")
 
 
 def test_a_broker_and_all_brokers(run: Any) -> None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.cli.waiting import until
+
+
+def partitions_of(described: str) -> list[str]:
+    return [line.split("│")[1].strip() for line in described.splitlines() if "│" in line]
+
 
 def test_a_topics_life(run: Any) -> None:
     created = run("topic", "create", "life", "--partitions", "2", "--config", "retention.ms=77")
     assert (created.exit_code, created.stdout) == (0, "life: created\n")
     assert run("topic", "partitions", "life", "3").stdout == "life: has 3 partitions\n"
-    described = run("topic", "describe", "life").stdout
-    assert [line.split("│")[1].strip() for line in described.splitlines() if "│" in line] == ["0", "1", "2"]
-    assert "life" in run("topic", "list").stdout.splitlines()
+    assert until(lambda: partitions_of(run("topic", "describe", "life").stdout) == ["0", "1", "2"])
+    assert until(lambda: "life" in run("topic", "list").stdout.splitlines())
     assert run("topic", "delete", "life").stdout == "life: deleted\n"
-    assert "life" not in run("topic", "list").stdout.splitlines()
+    assert until(lambda: "life" not in run("topic", "list").stdout.splitlines())
 
 
 def test_validation_creates_nothing(run: Any) -> None:
@@ -24,8 +29,8 @@ def test_validation_creates_nothing(run: Any) -> None:
 def test_long_names_are_neither_wrapped_nor_cut(run: Any) -> None:
     name = "long-" + "x" * 200
     assert run("topic", "create", name).stdout == f"{name}: created\n"
-    assert name in run("topic", "list").stdout.splitlines()
-    assert name in run("topic", "describe", name).stdout
+    assert until(lambda: name in run("topic", "list").stdout.splitlines())
+    assert until(lambda: name in run("topic", "describe", name).stdout)
 
 
 def test_refusals_are_on_standard_error(run: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ _BOUNDED = {"segment.bytes": str(2**26), "retention.bytes": str(2**27), "file.de
 RETENTION_CHECK_MS = 500
 
 
-class Side:
+class Side(ABC):
     """`addresses`: where clients find the nodes, by id."""
 
     name = ""
@@ -29,20 +30,22 @@ class Side:
     def __init__(self) -> None:
         self.addresses: dict[int, Address] = {}
 
+    @abstractmethod
     def prepare(self) -> None:
         """What is not on the clock."""
 
+    @abstractmethod
     def launch(self) -> None:
         """Start the processes; returns when `addresses` is filled."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def pids(self) -> dict[int, int]:
-        raise NotImplementedError
+        """Process ids by node id."""
 
+    @abstractmethod
     def stop(self) -> None:
         """End the processes."""
-        raise NotImplementedError
 
     # -- what is the same for all
 
@@ -90,6 +93,9 @@ class Ours(Side):
         super().__init__()
         overrides = {"log.retention.check.interval.ms": str(RETENTION_CHECK_MS)}
         self._cluster = ProcessCluster(folder, 3, overrides=overrides)
+
+    def prepare(self) -> None:
+        """Nothing: a broker's first start makes its own folders, and that is on the clock."""
 
     def launch(self) -> None:
         self._cluster.start()

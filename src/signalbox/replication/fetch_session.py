@@ -67,7 +67,7 @@ class SessionPartition:
         self.take(asked)
 
     def take(self, asked: FetchRequest.FetchPartition) -> None:
-        """What the client asks for now."""
+        """The offsets, bounds and epochs of the client's latest request."""
         self.fetch_offset = asked.fetch_offset
         self.max_bytes = asked.partition_max_bytes
         self.log_start_offset = asked.log_start_offset
@@ -126,7 +126,7 @@ class FetchSession:
         self.parked: WatchList = {}  # a consumer's fetch that waits for its resting partitions
 
     def take(self, partition: SessionPartition) -> None:
-        """The partition belongs to this session."""
+        """Make it one of the client's partitions; its next fetch looks at it."""
         self.partitions[partition.key] = partition
         partition.session = self
         self.noisy[partition] = None

@@ -29,6 +29,7 @@ lint: $(STAMP)  ## format, lint, types, import contracts
 	$(BIN)/ruff format --check src tests bench examples
 	$(BIN)/ruff check src tests bench examples
 	$(BIN)/mypy
+	$(BIN)/mypy bench
 	$(BIN)/lint-imports
 
 unit: $(STAMP)  ## the tests that need nothing but Python

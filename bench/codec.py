@@ -232,7 +232,8 @@ def rows(slices: int) -> Iterator[Row]:
         ("decode", "kafka-python", DECODE_MEAN, DECODE_LEAST),
         ("encode", "kio", ENCODE_MEAN, ENCODE_LEAST),
     ):
-        ours, reference = (_geometric_mean([row[side] for row in figures[kind]]) for side in (0, 1))
+        ours = _geometric_mean([row[0] for row in figures[kind]])
+        reference = _geometric_mean([row[1] for row in figures[kind]])
         yield at_least(f"codec: {kind} against {rival}, geometric mean, us", ours, reference, mean_bound)
         ours, reference, _ = min(figures[kind], key=lambda row: row[1] / row[0])
         yield at_least(f"codec: {kind} against {rival}, the least of all, us", ours, reference, least_bound)

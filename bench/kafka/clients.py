@@ -55,8 +55,9 @@ def end_to_end(bootstrap: str, topic: str, seconds: float) -> dict[str, float]:
     def consume() -> None:
         while not stop.is_set():
             message = consumer.poll(0.2)
-            if message is not None and not message.error():
-                latencies.append((time.monotonic() - float(message.value()[:20])) * 1000)
+            value = None if message is None or message.error() else message.value()
+            if value is not None:
+                latencies.append((time.monotonic() - float(value[:20])) * 1000)
 
     reader = threading.Thread(target=consume)
     reader.start()

@@ -63,7 +63,7 @@ class Side(ABC):
         began = time.monotonic()
         self.launch()
         for address in self.addresses.values():
-            _until(lambda address=address: len(metadata(address, []).brokers) == 3, _READY_S)  # type: ignore[misc]
+            _until(lambda address=address: len(metadata(address, []).brokers) == 3, _READY_S)
         return time.monotonic() - began
 
     def create_topic(self, name: str, partitions: int, replicas: int) -> None:
@@ -76,7 +76,7 @@ class Side(ABC):
         if answer.topics[0].error_code:
             raise RuntimeError(f"{self.name}: topic {name} was refused: {answer.topics[0].error_message}")
         for address in self.addresses.values():
-            _until(lambda address=address: _is_led(metadata(address, [name]), partitions), _LEADERS_S)  # type: ignore[misc]
+            _until(lambda address=address: _is_led(metadata(address, [name]), partitions), _LEADERS_S)
 
     def leader(self, topic: str) -> int:
         """The node that leads partition 0."""

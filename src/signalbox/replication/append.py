@@ -56,8 +56,16 @@ class Appends:
         log = partition.log
         if not partition.is_leader or log is None:
             ticket.fail(Error.KAFKA_STORAGE_ERROR if partition.is_offline else Error.NOT_LEADER_OR_FOLLOWER)
+            if log is not None:
+                partition.refused.note(batch, Error.NOT_LEADER_OR_FOLLOWER, log.producers, now_ms)
             return
+        if partition.refused:
+            error = partition.refused.error_for(batch, log.producers, now_ms)
+            if error is not None:
+                ticket.fail(error, "an earlier batch of this producer was refused and must come first")
+                return
         if ticket.acks == ACKS_ALL and not partition.has_enough_in_sync:
+            partition.refused.note(batch, Error.NOT_ENOUGH_REPLICAS, log.producers, now_ms)
             ticket.fail(
                 Error.NOT_ENOUGH_REPLICAS,
                 f"{len(partition.isr)} replicas in sync, min.insync.replicas is {partition.effective_min_isr}",

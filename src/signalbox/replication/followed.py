@@ -69,7 +69,7 @@ class FollowedPartition:
     def diverge(self, epoch: int, end_offset: int) -> int:
         """Cut the log where it leaves the leader's; gives the offset."""
         offset = truncation_offset(self.log, epoch, end_offset)
-        self.log.truncate_to(offset)
+        self.partition.truncate_to(offset)
         self.fetch_offset = self.log.log_end_offset
         self.last_fetched_epoch = self.log.last_leader_epoch
         return self.fetch_offset
@@ -79,7 +79,7 @@ class FollowedPartition:
         elected although it was not in sync)."""
         log = self.log
         if leader_end_offset < log.log_end_offset:
-            log.truncate_to(leader_end_offset)
+            self.partition.truncate_to(leader_end_offset)
         elif leader_start_offset > log.log_end_offset:
             log.truncate_fully_and_start_at(leader_start_offset)
         if log.log_end_offset < leader_start_offset:

@@ -23,6 +23,7 @@ from signalbox.replication.follower_state import FollowerState
 from signalbox.replication.isr_state import IsrState
 from signalbox.replication.ports import TopicSettings
 from signalbox.replication.purgatory import Purgatory
+from signalbox.replication.refused_sequences import RefusedSequences
 from signalbox.storage.log import Log
 
 PartitionState = LeaderAndIsrRequest.LeaderAndIsrPartitionState
@@ -53,6 +54,7 @@ class Partition(Audience):
         self.removing_replicas: tuple[int, ...] = ()
         self.maximal_isr: frozenset[int] = frozenset()
         self.effective_min_isr = 1
+        self.refused = RefusedSequences()
         self._clock = clock
         self._isr = IsrState()
         self._awaited: tuple[FollowerState, ...] = ()
@@ -261,6 +263,14 @@ class Partition(Audience):
         """Batches have reached the file: they count for the high watermark, and followers may fetch them."""
         self.advance_high_watermark()
         self.wake_followers()
+
+    def truncate_to(self, offset: int) -> None:
+        """A follower's log ends at `offset` from now on: what its leader does not have goes."""
+        log = self.log
+        assert log is not None
+        before = dict(log.producers)
+        log.truncate_to(offset)
+        self.refused.note_cut(before, log.producers, self._clock.now_ms())
 
     def follow_leader(self, leader_high_watermark: int, leader_log_start_offset: int) -> None:
         """A follower learns what its leader has committed and deleted. What was committed once stays committed."""

@@ -10,6 +10,8 @@ An I/O error takes the log directory offline: every call raises KafkaError KAFKA
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_info import EMPTY_SLICE, LogSlice
@@ -17,6 +19,7 @@ from signalbox.storage.log_append import LogAppends
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_retention import deletable_segments
+from signalbox.storage.producer_state import ProducerEntry
 from signalbox.storage.timestamp_search import TimestampedOffset, find_by_timestamp, find_max_timestamp
 
 HIGH_WATERMARK = -1  # DeleteRecords' offset for "everything that is replicated"
@@ -63,6 +66,11 @@ class Log(LogAppends):
         """Where read_committed ends: at the high watermark, or before it where a transaction is still open."""
         first = self._body.producers.first_open_transaction()
         return self.high_watermark if first is None else min(first, self.high_watermark)
+
+    @property
+    def producers(self) -> Mapping[int, ProducerEntry]:
+        """What is known of idempotent producers, by id."""
+        return self._body.producers.entries
 
     @property
     def size_bytes(self) -> int:

@@ -19,10 +19,9 @@ _BATCHES_TO_FETCH = 8
 class Subject:
     """A cluster of one. Its produce topic keeps two segments of the reference's size, as the reference does."""
 
-    def __init__(self, folder: Path) -> None:
-        self._cluster = ProcessCluster(
-            folder, 1, overrides={"log.retention.check.interval.ms": "50", "data.plane.measure.polls": "true"}
-        )
+    def __init__(self, folder: Path, *, measure_polls: bool = False) -> None:
+        overrides = {"log.retention.check.interval.ms": "50", "data.plane.measure.polls": str(measure_polls).lower()}
+        self._cluster = ProcessCluster(folder, 1, overrides=overrides)
         self._broker = self._cluster.brokers[1]
 
     def __enter__(self) -> Subject:

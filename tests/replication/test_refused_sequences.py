@@ -46,7 +46,7 @@ def test_a_leader_between_two_terms_accepts_nothing_behind_what_it_refused(clust
     assert error_of(send(cluster, 1, 2)) is Error.NOT_LEADER_OR_FOLLOWER, "OUT_OF_ORDER_SEQUENCE_NUMBER without it"
     assert error_of(send(cluster, 1, 3)) is Error.NOT_LEADER_OR_FOLLOWER
     assert [sent(cluster, 1, number) for number in (1, 2, 3)] == [Error.NONE] * 3
-    assert not cluster.brokers[1].partition().refused, "the producer has caught up"
+    assert not cluster.brokers[1].partition().refused.by_producer, "the producer has caught up"
 
 
 def test_a_producer_nobody_knows_yet_must_begin_with_what_was_refused(cluster: MemoryCluster) -> None:
@@ -134,7 +134,7 @@ def test_sequences_go_round() -> None:
     refused.note(batch(MAX_SEQUENCE), Error.NOT_LEADER_OR_FOLLOWER, {PRODUCER: entry(MAX_SEQUENCE - 1)}, 0)
     assert refused.error_for(batch(0), {PRODUCER: entry(MAX_SEQUENCE - 1)}, 1) is Error.NOT_LEADER_OR_FOLLOWER
     assert refused.error_for(batch(0), {PRODUCER: entry(MAX_SEQUENCE)}, 1) is None
-    assert not refused
+    assert not refused.by_producer
 
 
 def test_what_is_old_what_has_no_sequence_and_what_is_no_batch_is_not_kept() -> None:
@@ -143,10 +143,10 @@ def test_what_is_old_what_has_no_sequence_and_what_is_no_batch_is_not_kept() -> 
     refused.note(b"short", Error.NOT_LEADER_OR_FOLLOWER, {}, 0)
     refused.note(batch(4), Error.NOT_LEADER_OR_FOLLOWER, {PRODUCER: entry(4)}, 0)
     refused.note(batch(9, epoch=1), Error.NOT_LEADER_OR_FOLLOWER, {PRODUCER: entry(1, epoch=2)}, 0)
-    assert not refused
+    assert not refused.by_producer
     refused.note(batch(4), Error.NOT_LEADER_OR_FOLLOWER, {}, 0)
     assert refused.error_for(batch(5), {}, 120_000) is None
-    assert not refused
+    assert not refused.by_producer
 
 
 def test_memory_is_bounded() -> None:

@@ -59,7 +59,7 @@ class Appends:
             if log is not None:
                 partition.refused.note(batch, Error.NOT_LEADER_OR_FOLLOWER, log.producers, now_ms)
             return
-        if partition.refused:
+        if partition.refused.by_producer:
             error = partition.refused.error_for(batch, log.producers, now_ms)
             if error is not None:
                 ticket.fail(error, "an earlier batch of this producer was refused and must come first")

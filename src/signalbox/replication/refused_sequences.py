@@ -26,16 +26,13 @@ _Missing = tuple[int, int, Error]  # producer epoch, first sequence, why it was 
 
 
 class RefusedSequences:
-    """One partition's. False while nothing is remembered, which is nearly always."""
+    """One partition's. `by_producer` is empty nearly always; the hot path asks for that without a call."""
 
-    __slots__ = ("_by_producer", "_forget_at_ms")
+    __slots__ = ("_forget_at_ms", "by_producer")
 
     def __init__(self) -> None:
-        self._by_producer: dict[int, _Missing] = {}
+        self.by_producer: dict[int, _Missing] = {}
         self._forget_at_ms = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._by_producer)
 
     def note(self, batch: Batch, error: Error, producers: Producers, now_ms: int) -> None:
         """`batch` was refused with the retriable `error` before it was looked at; `producers`: the log's."""
@@ -58,14 +55,14 @@ class RefusedSequences:
     def error_for(self, batch: Batch, producers: Producers, now_ms: int) -> Error | None:
         """Why `batch` must wait for an earlier one, None when nothing is missing before it."""
         if now_ms >= self._forget_at_ms:
-            self._by_producer.clear()
+            self.by_producer.clear()
             return None
         producer_id, epoch, sequence = _identity(batch)
-        missing = self._by_producer.get(producer_id)
+        missing = self.by_producer.get(producer_id)
         if missing is None:
             return None
         if epoch > missing[0] or _has(producers, producer_id, missing[0], missing[1]):
-            del self._by_producer[producer_id]
+            del self.by_producer[producer_id]
             return None
         return missing[2] if epoch == missing[0] and _is_later(sequence, missing[1]) else None
 
@@ -73,15 +70,15 @@ class RefusedSequences:
         epoch, sequence, _ = missing
         if _has(producers, producer_id, epoch, sequence):
             return
-        known = self._by_producer.get(producer_id)
+        known = self.by_producer.get(producer_id)
         if known is None:
-            if len(self._by_producer) >= _MAX_PRODUCERS:
-                del self._by_producer[next(iter(self._by_producer))]
+            if len(self.by_producer) >= _MAX_PRODUCERS:
+                del self.by_producer[next(iter(self.by_producer))]
         elif epoch < known[0]:
             return
         elif epoch == known[0] and not _has(producers, producer_id, epoch, known[1]) and _is_later(sequence, known[1]):
             return  # the first one that is missing counts
-        self._by_producer[producer_id] = missing
+        self.by_producer[producer_id] = missing
         self._forget_at_ms = now_ms + _FORGET_AFTER_MS
 
 

@@ -170,10 +170,11 @@ static int on_readable(int fd) {
 }
 
 static void on_acceptable(int listener) {
-    int fd, on = 1;
+    int fd, on = 1, send_buffer = 102400; /* as the brokers that it is compared with */
     while ((fd = accept4(listener, 0, 0, SOCK_NONBLOCK)) >= 0) {
         if (fd >= MAX_FDS) { close(fd); continue; }
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
         Connection *c = &connections[fd];
         c->have = c->file_left = 0;
         if (!c->buffer) {

@@ -12,7 +12,6 @@ import os
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import suppress
 
 from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import MAX_SEND_QUEUE_BYTES, SENDFILE_FROM_BYTES
@@ -99,6 +98,12 @@ class ChannelOutput(ABC):
             self.bytes_out += sent
             if sent == total:
                 return
+        gone = sent - len(head)
+        if 0 < gone < records.size:
+            rest = FileSlice(records.fd, records.position + gone, records.size - gone, records.owner)
+            self._queue.extend((rest, tail) if tail else (rest,), total - sent)
+            self._await_room()  # the socket took what it could just now: trying again in this turn costs a call
+            return
         self._queue.extend((head, records, tail) if tail else (head, records), total)
         self._queue.skip(sent)
         self._flush_soon()  # a full socket, a dead one, a file that was cut: the flush tells them apart
@@ -169,13 +174,18 @@ class ChannelOutput(ABC):
             if self._closing is not None:
                 self.close(self._closing)
         elif self.stalled_since is None:
-            self.stalled_since = self._loop.now
-            self._set_interest(self._interest | WRITE)
+            self._await_room()
         elif count:
             self.stalled_since = self._loop.now
+
+    def _await_room(self) -> None:
+        self.stalled_since = self._loop.now
+        self._set_interest(self._interest | WRITE)
 
     def _set_interest(self, interest: int) -> None:
         if interest != self._interest and not self.closed:
             self._interest = interest
-            with suppress(OSError):
+            try:
                 self._loop.modify(self._sock, interest)
+            except OSError:
+                log.debug("the socket of %s is gone", self._sock, exc_info=True)  # reading will find out

@@ -91,19 +91,14 @@ class SendQueue:
                         chunks[0] = memoryview(first)[count:]
                     self.size_bytes -= count
                     continue
-                if not (self._send_file(sock) if self._starts_with_file() else self._send_run(sock)):
+                by_file = type(first) is FileSlice and first.size > SENDFILE_FROM_BYTES
+                if not (self._send_file(sock, first) if by_file else self._send_run(sock)):  # type: ignore[arg-type]
                     break
         except (BlockingIOError, InterruptedError):
             pass
         return sent_before - self.size_bytes
 
-    def _starts_with_file(self) -> bool:
-        first = self._chunks[0]
-        return type(first) is FileSlice and first.size > SENDFILE_FROM_BYTES
-
-    def _send_file(self, sock: socket.socket) -> bool:
-        piece = self._chunks[0]
-        assert isinstance(piece, FileSlice)
+    def _send_file(self, sock: socket.socket, piece: FileSlice) -> bool:
         count = os.sendfile(sock.fileno(), piece.fd, piece.position, piece.size)
         if count == 0:
             raise ShortFileError(f"file ended {piece.size} bytes before its slice")

@@ -24,6 +24,7 @@ from signalbox.protocol.records.batch_header import (
     read_batch_header,
     unpack_header,
 )
+from signalbox.protocol.records.record_lengths import COUNTED_RECORDS, lengths_agree
 from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.append_queue import DIRECT_WRITE_SIZE_BYTES, AppendQueue, OnWritten
 from signalbox.storage.batch_admission import admit_batch, batch_rules, needs_care
@@ -192,4 +193,5 @@ class LogAppends(AppendQueue):
             and now_ms - base_timestamp <= rules.timestamp_before_max_ms
             and (pid < 0 or (epoch >= 0 and sequence >= 0))
             and crc32c(memoryview(batch)[21:]) == crc
+            and (count > COUNTED_RECORDS or attributes > 0 or lengths_agree(batch, count))
         )

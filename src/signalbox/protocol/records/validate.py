@@ -1,9 +1,9 @@
 """What a leader checks before it appends what a producer sent.
 
-Header by header, without looking into the records: form, checksum, counts that agree, sizes, timestamps,
+Header by header: form, checksum, counts that agree (in small batches with the records too), sizes, timestamps,
 compression, and that a producer does not send what only a coordinator may. Errors are Kafka's: CORRUPT_MESSAGE
 (retriable: the bytes may have been hurt on the way), INVALID_RECORD, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP,
-UNSUPPORTED_FOR_MESSAGE_FORMAT, UNSUPPORTED_COMPRESSION_TYPE. `inspect_records` looks inside as well.
+UNSUPPORTED_FOR_MESSAGE_FORMAT, UNSUPPORTED_COMPRESSION_TYPE. `inspect_records` reads every record.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from signalbox.protocol.records.batch_header import (
 )
 from signalbox.protocol.records.compression import CODES, NAMES
 from signalbox.protocol.records.record_batch import records_of
+from signalbox.protocol.records.record_lengths import COUNTED_RECORDS, lengths_agree
 
 _ZSTD = CODES["zstd"]
 NO_TIMESTAMP_LIMIT_MS = 9223372036854775807
@@ -61,6 +62,10 @@ def validate_batches(
             _check_header(header, rules)
         if not check_crc(buffer, header):
             raise KafkaError(Error.CORRUPT_MESSAGE, "the batch's checksum is wrong")
+        if header.compression == 0 and header.record_count <= COUNTED_RECORDS:
+            batch = memoryview(buffer)[header.position : header.position + header.size_bytes]
+            if not lengths_agree(batch, header.record_count):
+                raise KafkaError(Error.INVALID_RECORD, f"the batch does not hold {header.record_count} records")
         if now_ms is not None and not rules.log_append_time:
             _check_timestamps(header, rules, now_ms)
     return headers

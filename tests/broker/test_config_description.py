@@ -71,3 +71,12 @@ def test_the_nearest_setting_wins() -> None:
 def test_every_topic_config_has_a_value() -> None:
     description = ConfigDescription(1, NODE_CONFIG, {}, _Values({}, {}))
     assert [config.name for config in description.topic("t") if config.value is None] == []
+
+
+def test_a_stored_value_of_a_key_that_only_a_restart_changes_does_not_count() -> None:
+    values = _Values({}, {"max.connections": "5", "log.retention.ms": "7"})
+    description = ConfigDescription(1, NODE_CONFIG, {"max.connections": "9"}, values)
+    found = {config.name: config for config in description.broker()}
+    assert (found["max.connections"].value, found["max.connections"].source) == ("9", ConfigSource.STATIC_BROKER_CONFIG)
+    assert found["log.retention.ms"].value == "7"
+    assert [config.name for config in description.broker_defaults()] == ["log.retention.ms"]

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.envelope import names_not_controller, unwrap
+from signalbox.broker.envelope import unwrap
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import encode_request_header
-from signalbox.protocol.messages.alter_partition import AlterPartitionResponse
-from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.envelope import EnvelopeRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.security.principal import DefaultPrincipalBuilder, KafkaPrincipal
@@ -84,12 +83,3 @@ def test_what_is_wrong(data: bytes, principal: bytes | None, address: bytes, err
     with pytest.raises(KafkaError) as refused:
         opened(data, principal, address)
     assert refused.value.error is error
-
-
-def test_one_not_controller_among_many_is_enough() -> None:
-    result = CreateTopicsResponse.CreatableTopicResult
-    mixed = CreateTopicsResponse(topics=[result(name="a"), result(name="b", error_code=Error.NOT_CONTROLLER)])
-    assert names_not_controller(mixed)
-    assert names_not_controller(AlterPartitionResponse(error_code=Error.NOT_CONTROLLER))
-    assert not names_not_controller(CreateTopicsResponse(topics=[result(name="a", error_code=36)]))
-    assert not names_not_controller(CreateTopicsResponse())

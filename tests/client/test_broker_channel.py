@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from signalbox.client import broker_channel
 from signalbox.client.broker_channel import CONTROL_VERSIONS, BrokerChannel
+from signalbox.client.connection import connect
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.failures import ClientFailure
 from signalbox.client.node import Address, Node
 from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.codec_errors import EncodeError
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
@@ -153,3 +156,36 @@ def test_a_request_that_was_given_up_is_not_sent() -> None:
         assert [row[2].controller_epoch for row in control(broker)] == [2]
 
     with_channel(test)
+
+
+def test_a_request_that_cannot_be_written_fails_alone() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        impossible = channel.send(LeaderAndIsrRequest(controller_epoch="two"))  # type: ignore[arg-type]
+        behind = channel.send(UpdateMetadataRequest(controller_epoch=1))
+        with pytest.raises(EncodeError):
+            await asyncio.wait_for(impossible, 3)
+        await asyncio.wait_for(behind, 3)
+        assert [row[0] for row in control(broker)] == [ApiKey.UPDATE_METADATA]
+
+    with_channel(test)
+
+
+def test_a_fault_of_ours_does_not_end_the_channel(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    faults = [RuntimeError("a bug")]
+
+    async def connect_with_a_fault(*given: Any) -> Any:
+        if faults:
+            raise faults.pop()
+        return await connect(*given)
+
+    monkeypatch.setattr(broker_channel, "connect", connect_with_a_fault)
+    monkeypatch.setattr(broker_channel, "_RETRY_AFTER_FAULT_SECONDS", 0.01)
+
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        await asyncio.wait_for(channel.send(UpdateMetadataRequest()), 3)
+
+    with_channel(test)
+    assert not faults
+    assert "a bug" in caplog.text

@@ -16,6 +16,8 @@ def test_literals_need_no_name_server_and_names_are_asked_for() -> None:
     assert "127.0.0.1" in asyncio.run(resolve(Address("localhost", 1)))
     with pytest.raises(ConnectFailed, match="cannot be resolved"):
         asyncio.run(resolve(Address("no-such-host.invalid", 1)))
+    with pytest.raises(ConnectFailed, match="is no host name"):
+        asyncio.run(resolve(Address("x" * 64, 1)))
 
 
 def test_every_address_is_tried_until_one_answers() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.client.node import Address, parse_bootstrap_servers, seed_node
+from signalbox.client.node import Address, parse_bootstrap_servers
 
 
 def test_servers_are_read_in_order_and_once() -> None:
@@ -20,8 +20,3 @@ def test_a_wrong_entry_is_named(entry: str) -> None:
 def test_no_server_at_all_is_refused() -> None:
     with pytest.raises(ValueError, match="names no server"):
         parse_bootstrap_servers(" , ")
-
-
-def test_seeds_have_negative_ids() -> None:
-    seeds = [seed_node(index, Address("a", 1)) for index in range(2)]
-    assert [(seed.node_id, seed.is_seed) for seed in seeds] == [(-1, True), (-2, True)]

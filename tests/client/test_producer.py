@@ -14,7 +14,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.produce import ProduceResponse
 from signalbox.protocol.records.batch_header import iter_batch_headers
 from signalbox.testing.switchboard import Switchboard
-from tests.client.crossed_cluster import with_client
+from tests.client.crossed_cluster import until, with_client
 from tests.client.loopback_cluster import LoopbackCluster
 
 EAGER = ProducerSettings(linger_ms=1)
@@ -22,6 +22,10 @@ EAGER = ProducerSettings(linger_ms=1)
 
 def values(cluster: LoopbackCluster, topic: str, index: int = 0) -> list[bytes | None]:
     return [record.value for record in cluster.topics[topic][index].records()]
+
+
+def arrived(cluster: LoopbackCluster, topic: str) -> int:
+    return cluster.topics[topic][0].end_offset
 
 
 def refuse_once(cluster: LoopbackCluster, node_id: int, error: Error, *, append: bool = False) -> list[Any]:
@@ -182,20 +186,20 @@ def test_a_swap_under_load_loses_nothing_repeats_nothing_and_keeps_the_order() -
 
         async with Producer(client, EAGER) as producer:
             load = [asyncio.ensure_future(produce(producer, topic)) for topic in sent]
-            await asyncio.sleep(0.2)
+            await until(lambda: all(arrived(cluster, topic) > 20 for topic in sent))
             board.swap("2", "3")
-            await asyncio.sleep(0.6)
-            during = len(cluster.topics["t1"][0].records())
-            await asyncio.sleep(0.2)
-            assert len(cluster.topics["t1"][0].records()) > during, "the third broker's partition keeps flowing"
+            await until(
+                lambda: client.rebootstraps >= 1 and cluster.brokers[2].refused + cluster.brokers[3].refused >= 2
+            )
+            during = arrived(cluster, "t1")
+            await until(lambda: arrived(cluster, "t1") > during + 20)  # the third broker's partition keeps flowing
             await board.restore()
-            await asyncio.sleep(0.2)
+            after = {topic: arrived(cluster, topic) for topic in sent}
+            await until(lambda: all(arrived(cluster, topic) > after[topic] + 20 for topic in sent))
             stop.set()
             await asyncio.gather(*load)
         for topic, expected in sent.items():
             assert values(cluster, topic) == expected
-        assert client.rebootstraps >= 1
-        assert cluster.brokers[2].refused + cluster.brokers[3].refused >= 2
 
     with_client(test)
 

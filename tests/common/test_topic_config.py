@@ -27,6 +27,13 @@ def test_values_kafka_refuses_are_refused(key: str, text: str) -> None:
         TOPIC_CONFIG[key].parse(text)
 
 
+def test_tiered_storage_cannot_be_asked_for() -> None:
+    row = TOPIC_CONFIG["remote.storage.enable"]
+    assert row.parse("false") is False
+    with pytest.raises(ValueError, match="there is no tiered storage"):
+        row.parse("true")
+
+
 @pytest.mark.parametrize("text", ["*", "0:1,1:2"])
 def test_throttled_replicas(text: str) -> None:
     assert TOPIC_CONFIG["leader.replication.throttled.replicas"].parse(text) == text.split(",")

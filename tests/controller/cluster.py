@@ -122,11 +122,15 @@ class ControllerNode:
         await self.until(lambda: self.controller.is_active and self.controller.context is not None)
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait for a condition that comes true with a request, a channel, a term or a change of topics."""
+        """Wait for a condition that comes true with a request, a channel, a change of topics or, looked at every few
+        ms, a term."""
+        loop, news = asyncio.get_running_loop(), self.channels.news
         async with asyncio.timeout(10):
             while not holds():
-                await self.channels.news.wait()
-                self.channels.news.clear()
+                looking = loop.call_later(0.005, news.set)
+                await news.wait()
+                looking.cancel()
+                news.clear()
 
 
 async def start_node(
@@ -139,7 +143,6 @@ async def start_node(
     cache = MetadataCache()
     channels = RecordingChannels(cache, node_id)
     controller = Controller(node_id, store, Neighbours(channels, cache), inputs(**settings))
-    controller.on_active_controller(lambda controller_id: channels.news.set())
     store.watch(TOPICS, channels.news.set)
     await controller.start()
     return ControllerNode(node_id, store, controller, channels, cache, broker_epoch)

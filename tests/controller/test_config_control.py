@@ -9,6 +9,7 @@ import pytest
 
 from signalbox.controller.config_control import ConfigOperation, alter_configs, incremental_alter_configs
 from signalbox.controller.config_resource import ResourceType
+from signalbox.controller.config_rows import CONTROLLER_CONFIG
 from signalbox.controller.decision import Decision
 from signalbox.controller.ports import PolicyViolation
 from signalbox.controller.records import ConfigsSet
@@ -126,6 +127,23 @@ def test_brokers_and_all_brokers() -> None:
     )
 
 
+def test_a_broker_key_that_only_a_restart_changes() -> None:
+    context = make_context(1, configs={"brokers/1": {"num.partitions": "5"}})
+    given = inputs(broker_config_table=CONTROLLER_CONFIG)
+
+    def asked(operation: int, value: str | None) -> Decision:
+        change = resource(BROKER, "1", ("num.partitions", operation, value))
+        return incremental_alter_configs(context, given, IncrementalAlterConfigsRequest(resources=[change]))
+
+    refused = asked(SET, "6")
+    assert errors(refused) == [Error.INVALID_REQUEST]
+    assert isinstance(refused.response, IncrementalAlterConfigsResponse)
+    message = "Cannot update these configs dynamically: Set(num.partitions)"
+    assert refused.response.responses[0].error_message == message
+    # One that an older release stored has no effect, and can be taken away.
+    assert asked(DELETE, None).records == (ConfigsSet("brokers/1", {}),)
+
+
 def test_alter_configs_replaces_everything() -> None:
     request = AlterConfigsRequest(
         resources=[
@@ -170,3 +188,10 @@ def test_unclean_elections_happen_as_soon_as_they_are_allowed() -> None:
         "t-0": "2/8/4 isr 2",
         "u-0": "2/8/4 isr 2",
     }
+    # The controller's own broker config counts before that of all brokers.
+    denied = replace(context, configs={**context.configs, "brokers/1": {"unclean.leader.election.enable": "false"}})
+    assert states(incremental_alter_configs(denied, inputs(), everywhere)) == {}
+    here = IncrementalAlterConfigsRequest(
+        resources=[resource(BROKER, str(context.controller_id), ("unclean.leader.election.enable", SET, "true"))]
+    )
+    assert states(incremental_alter_configs(context, inputs(), here)) == {"t-0": "2/8/4 isr 2", "u-0": "2/8/4 isr 2"}

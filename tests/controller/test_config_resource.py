@@ -66,6 +66,7 @@ def test_not_found(kind: int, name: str, error: Error) -> None:
         ("", {"ssl.keystore.location": "/k"}, Error.INVALID_REQUEST),
         ("1", {"broker.id": "2"}, Error.INVALID_REQUEST),
         ("1", {"broker.id": "1"}, None),  # it stays as it is
+        ("1", {"listener.name.client.max.connections": "5"}, Error.INVALID_REQUEST),
         ("1", {"log.retention.ms": "x"}, Error.INVALID_CONFIG),
     ],
 )
@@ -80,11 +81,9 @@ def test_broker_keys(name: str, configs: dict[str, str], error: Error | None) ->
     assert refused.value.error is error
 
 
-def test_lists_and_removals() -> None:
+def test_lists() -> None:
     topic = find_resource(CONTEXT, GIVEN, TOPIC, "t")
     assert topic.is_list("cleanup.policy")
     assert not topic.is_list("retention.ms")
     assert not topic.is_list("no.such")
     assert topic.default_list("cleanup.policy") == ["delete"]
-    with pytest.raises(KafkaError):
-        find_resource(CONTEXT, GIVEN, BROKER, "1").refuse_removal("broker.id")

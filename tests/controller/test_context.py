@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from signalbox.controller.context import collision_name
 from tests.controller.contexts import make_context, tp
 
@@ -37,10 +39,12 @@ def test_topics_on_their_way_out_do_not_count() -> None:
     assert CONTEXT.usable_topic("t") is CONTEXT.topics["t"]
 
 
-def test_unclean_elections_by_topic_then_by_all_brokers_then_by_default() -> None:
+def test_unclean_elections_by_topic_then_by_broker_then_by_all_brokers_then_by_default() -> None:
     assert CONTEXT.allows_unclean_election("t", False)
     assert not CONTEXT.allows_unclean_election("u", True)
     assert make_context().allows_unclean_election("u", True)
+    own = {"brokers/9": {"unclean.leader.election.enable": "true"}, **CONTEXT.configs}
+    assert replace(CONTEXT, controller_id=9, configs=own).allows_unclean_election("u", False)
 
 
 def test_collision_names() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from signalbox.metadata import layout
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 
@@ -18,25 +16,7 @@ def test_paths_are_kafkas() -> None:
     assert layout.partition_path("t", 2) == "/brokers/topics/t/partitions/2"
     assert layout.partition_state_path("t", 2) == "/brokers/topics/t/partitions/2/state"
     assert layout.delete_topic_path("t") == "/admin/delete_topics/t"
-    assert layout.config_path("brokers", layout.DEFAULT_ENTITY) == "/config/brokers/<default>"
     assert layout.CONFIG_CHANGE_PREFIX == "/config/changes/config_change_"
-
-
-@pytest.mark.parametrize(
-    ("name", "path_part"),
-    [
-        ("alice", "alice"),
-        ("CN=al ice,O=x", "CN%3Dal%20ice%2CO%3Dx"),
-        ("a*b", "a%2Ab"),
-        ("a/b", "a%2Fb"),
-        ("a%b", "a%25b"),
-        ("<default>", "<default>"),
-        ("zwölf", "zw%C3%B6lf"),
-    ],
-)
-def test_names_become_path_parts(name: str, path_part: str) -> None:
-    assert layout.sanitised(name) == path_part
-    assert layout.desanitised(path_part) == name
 
 
 def test_several_create_the_roots_at_once(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from signalbox.network.socket_server import SocketServer
 from signalbox.protocol.api_table import ApiKey
 from signalbox.transport.data_loop import DataLoop
 from tests.network.serving import EchoSink, EveryApi, configured, serving
+from tests.transport.loopback import until
 
 TWO = {
     "listeners": "CLIENT://127.0.0.1:0,CONTROL://127.0.0.1:0",
@@ -103,6 +104,22 @@ def test_a_thousand_connects_and_leaves() -> None:
             await served.trail.until(AuditKind.CONNECTION_CLOSE, 1000)
             assert list(served.server.connections()) == []
             assert len(os.listdir("/proc/self/fd")) <= before
+
+    asyncio.run(main())
+
+
+def test_how_long_newcomers_are_left_in_the_kernel_is_measured() -> None:
+    async def main() -> None:
+        async with serving(TWO | {"listener.name.client.max.connections": "1"}) as served:
+            client = await served.dial("CLIENT")
+            await client.ask(ApiKey.METADATA, 1)
+            blocked = served.trail.gauges["AcceptorBlockedPercent"]
+            await until(lambda: blocked() == 0)
+            newcomer = await served.dial("CLIENT")
+            await until(lambda: blocked() > 0.5)
+            client.close()
+            await newcomer.ask(ApiKey.METADATA, 1)
+            await until(lambda: blocked() == 0)
 
     asyncio.run(main())
 

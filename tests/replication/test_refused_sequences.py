@@ -109,6 +109,32 @@ def test_what_was_cut_from_the_log_must_come_again_first(cluster: MemoryCluster)
     assert [sent(cluster, 1, number) for number in (1, 2, 3)] == [Error.NONE] * 3
 
 
+def test_a_producer_that_comes_before_leader_and_isr_keeps_its_order(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1, 2])
+    assert error_of(send(cluster, 1, 0)) is Error.UNKNOWN_TOPIC_OR_PARTITION
+    cluster.create([1, 2])
+    assert error_of(send(cluster, 1, 1)) is Error.NOT_LEADER_OR_FOLLOWER, "accepted as a first sequence without it"
+    assert [sent(cluster, 1, number) for number in (0, 1)] == [Error.NONE] * 2
+
+
+def test_a_restarted_broker_keeps_the_order_of_what_came_before_leader_and_isr(cluster: MemoryCluster) -> None:
+    cluster.kill(1)
+    cluster.start(1)
+    assert error_of(send(cluster, 1, 1)) is Error.NOT_LEADER_OR_FOLLOWER
+    cluster.elect(1)
+    assert error_of(send(cluster, 1, 2)) is Error.NOT_LEADER_OR_FOLLOWER
+    assert [sent(cluster, 1, number) for number in (0, 1, 2)] == [Error.NONE] * 3, "the first is a repetition"
+
+
+def test_a_log_that_begins_anew_misses_all_it_had(cluster: MemoryCluster) -> None:
+    assert sent(cluster, 1, 1) is Error.NONE
+    partition = cluster.brokers[1].partition()
+    cluster.elect(2)
+    partition.truncate_fully_and_start_at(100)
+    cluster.elect(1)
+    assert error_of(send(cluster, 1, 2)) is Error.NOT_LEADER_OR_FOLLOWER
+
+
 # -- the numbers alone
 
 
@@ -147,6 +173,16 @@ def test_what_is_old_what_has_no_sequence_and_what_is_no_batch_is_not_kept() -> 
     refused.note(batch(4), Error.NOT_LEADER_OR_FOLLOWER, {}, 0)
     assert refused.error_for(batch(5), {}, 120_000) is None
     assert not refused.by_producer
+
+
+def test_each_refusal_is_forgotten_in_its_own_time() -> None:
+    refused = RefusedSequences()
+    refused.note(batch(4), Error.NOT_LEADER_OR_FOLLOWER, {}, 0)
+    for now_ms in (50_000, 100_000):
+        refused.note(batch_of(b"x", producer_id=8), Error.NOT_LEADER_OR_FOLLOWER, {}, now_ms)
+    assert refused.error_for(batch_of(b"x", producer_id=9), {}, 130_000) is None
+    assert list(refused.by_producer) == [8], "another producer's batch has swept the old one out"
+    assert refused.error_for(batch_of(b"x", producer_id=8, sequence=1), {}, 130_000) is Error.NOT_LEADER_OR_FOLLOWER
 
 
 def test_memory_is_bounded() -> None:

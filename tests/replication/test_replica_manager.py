@@ -91,6 +91,32 @@ def test_configs_of_a_topic_arrive(tmp_path: Path) -> None:
     assert not cluster.brokers[1].partition().settings.deletes_records
 
 
+def test_defaults_of_topic_configs_arrive_at_every_partition(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1])
+    cluster.create([1])
+    cluster.tell()
+    cluster.configs.topic = TopicSettings(min_insync_replicas=2)
+    cluster.configs.log = LogConfig(retention_ms=5)
+    cluster.brokers[1].manager.update_topic_defaults()
+    partition = cluster.brokers[1].partition()
+    assert partition.settings.min_insync_replicas == 2
+    assert partition.log is not None
+    assert partition.log.config.retention_ms == 5
+
+
+def test_configs_that_changed_while_nobody_hosted_the_log_hold_when_it_is_hosted(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1])
+    cluster.create([1])
+    cluster.tell()
+    cluster.kill(1)
+    cluster.start(1)
+    cluster.configs.log = LogConfig(retention_ms=5)
+    cluster.tell_one(1)
+    log = cluster.brokers[1].partition().log
+    assert log is not None
+    assert log.config.retention_ms == 5
+
+
 def test_high_watermarks_survive_a_restart(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path)
     cluster.create([1, 2, 3])

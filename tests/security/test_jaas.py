@@ -47,7 +47,6 @@ def test_where_a_listener_finds_its_module() -> None:
     others = file.server_module("INTERNAL", "SCRAM-SHA-512")
     assert others is not None
     assert others.options["username"] == "admin"
-    assert file.client_module("PLAIN") is None
     assert JaasFile({}).server_module("CLIENTS", "PLAIN") is None
 
 

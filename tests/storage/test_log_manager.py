@@ -115,7 +115,7 @@ def test_one_failing_directory_does_not_stop_the_other(tmp_path: Path) -> None:
         )
     logs.flush_appends()
     assert told == [Error.KAFKA_STORAGE_ERROR, None]
-    assert (logs.is_offline(TP), logs.is_offline(OTHER), logs.has_offline_directory) == (True, False, True)
+    assert (logs.is_offline(TP), logs.is_offline(OTHER), logs.has_online_directory) == (True, False, True)
     assert offline == [first.body.directory]
     with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
         logs.create(TopicPartition("old", 0), TOPIC_ID, LogConfig(), is_new=False)
@@ -143,7 +143,7 @@ def test_deleting_renames_at_once_and_removes_later(tmp_path: Path) -> None:
     for late in (lambda: log.read(0, 100), lambda: append(log, batch(1)), lambda: log.append_as_follower(batch(1))):
         with pytest.raises(KafkaError, match="flights-0 was deleted"):
             late()
-    assert not logs.has_offline_directory
+    assert all(directory.online for directory in logs.directories)
     assert logs.create(TP, new_uuid(), LogConfig()).log_end_offset == 0
     clock.advance(1000)
     logs.run_retention()

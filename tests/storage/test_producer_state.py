@@ -59,9 +59,9 @@ def test_a_marker_keeps_the_batches_of_its_epoch_and_ends_the_transaction() -> N
     states = known((0, 4))
     states.append(PID, 2, (5, 5, 105, 0, 1000), transactional=True)
     states.append(PID, 2, (6, 6, 106, 0, 1000), transactional=True)
-    assert states.first_open_transaction() == 105
+    assert states.entries[PID].transaction_first_offset == 105
     assert states.end_transaction(PID, 2, 7, 1001) == 105
-    assert states.first_open_transaction() is None
+    assert states.entries[PID].transaction_first_offset == -1
     assert states.entries[PID].coordinator_epoch == 7
     assert states.check(PID, 2, 7, 7) is None
     with pytest.raises(KafkaError, match="OUT_OF_ORDER"):

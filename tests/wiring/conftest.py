@@ -4,6 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from signalbox.common.clock import ManualClock
+from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.testing.cluster import Cluster
 
 
@@ -12,3 +15,9 @@ def cluster() -> Iterator[Cluster]:
     """Three brokers, with a page of metrics each."""
     with Cluster(brokers=3, overrides={"metrics.http.port": "0"}) as running:
         yield running
+
+
+@pytest.fixture
+def repository() -> ConfigRepository:
+    """Dynamic configs that were never loaded: none are set."""
+    return ConfigRepository(MemoryMetadataStore(SharedEntries()), ManualClock())

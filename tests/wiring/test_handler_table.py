@@ -1,15 +1,25 @@
-"""Every route of a running node has its handler, from the module that its row names."""
+"""Every route of a running node has its handler, from a file that says which API it serves and at which versions."""
 
 from __future__ import annotations
 
+import re
+import sys
+
 import pytest
 
+from signalbox.broker.conformance import served_ranges
 from signalbox.broker.routes import ROUTES, RouteRow
+from signalbox.protocol.api_table import API_TABLE
 from signalbox.testing.cluster import Cluster
 
 
 @pytest.mark.parametrize("row", ROUTES, ids=lambda row: row.api_key.name)
-def test_the_handler_is_from_the_rows_module(cluster: Cluster, row: RouteRow) -> None:
+def test_the_handlers_file_says_its_api_key_and_versions(cluster: Cluster, row: RouteRow) -> None:
     route = cluster.nodes[1].parts.router.route(row.api_key)
     assert route is not None
-    assert type(route.handler).__module__ == f"signalbox.broker.handlers.{row.module}"
+    module = type(route.handler).__module__
+    assert module.startswith("signalbox.broker.handlers.")
+    api, text = API_TABLE[row.api_key], sys.modules[module].__doc__ or ""
+    assert api.name in text
+    assert re.search(rf"\b{api.key}\b", text)
+    assert re.search(rf"(?<![-\d]){served_ranges()[api.name]}(?![-\d])", text)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from signalbox.wiring.housekeeping import _repeat
+from signalbox.wiring.housekeeping import Housekeeping, _repeat
+from tests.wiring.settings import config_of
 
 
 async def until(task: asyncio.Task[None], enough: asyncio.Event) -> None:
@@ -61,3 +64,15 @@ def test_never_is_longer_than_the_loops_clock_can_hold() -> None:
         task.cancel()
 
     asyncio.run(scenario())
+
+
+def test_silent_producers_are_forgotten_after_the_time_that_holds_now() -> None:
+    asked: list[int] = []
+    dynamic = SimpleNamespace(values={"producer.id.expiration.ms": 5})
+    logs = SimpleNamespace(expire_producers=asked.append)
+    parts: Any = SimpleNamespace(around=SimpleNamespace(dynamic=dynamic), data=SimpleNamespace(logs=logs))
+    housekeeping = Housekeeping(parts, config_of())
+    housekeeping._expire_producers()
+    dynamic.values = {"producer.id.expiration.ms": 6}
+    housekeeping._expire_producers()
+    assert asked == [5, 6]

@@ -7,6 +7,7 @@ import pytest
 from signalbox.common.audit_event import AuditKind
 from signalbox.wiring.configuration import NODE_CONFIG
 from signalbox.wiring.reference import PAGES, audit_page, configuration_page
+from signalbox.wiring.without_effect import WITHOUT_EFFECT
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -19,6 +20,11 @@ def test_the_page_is_current(name: str) -> None:
 def test_every_key_of_a_node_has_a_line() -> None:
     page = configuration_page()
     assert [row.name for row in NODE_CONFIG if f"| `{row.name}` |" not in page] == []
+
+
+def test_keys_without_effect_say_so() -> None:
+    lines = [line for line in configuration_page().splitlines() if "No effect yet: " in line]
+    assert {line.split("`")[1] for line in lines} == set(WITHOUT_EFFECT)
 
 
 def test_every_kind_of_event_is_explained() -> None:

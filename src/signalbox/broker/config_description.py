@@ -72,7 +72,7 @@ class ConfigDescription:
         return [
             _described(row, [(row.name, overrides[row.name], ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)], False)
             for row in self._table
-            if row.name in overrides
+            if row.name in overrides and row.dynamic is not Dynamic.READ_ONLY
         ]
 
     def _topic_default_synonyms(self, name: str, row: ConfigRow) -> list[Synonym]:
@@ -84,14 +84,16 @@ class ConfigDescription:
 
     def _broker_synonyms(self, name: str, row: ConfigRow) -> list[Synonym]:
         found: list[Synonym] = []
+        broker_row = self._table.get(name)
+        changes = broker_row is not None and broker_row.dynamic is not Dynamic.READ_ONLY
         for source, values in (
             (ConfigSource.DYNAMIC_BROKER_CONFIG, self._values.broker_overrides(self._node_id)),
             (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self._values.broker_default_overrides()),
             (ConfigSource.STATIC_BROKER_CONFIG, self._static),
         ):
-            if name in values:
+            # Whoever stored a key that only a restart changes: nobody obeys it.
+            if name in values and (changes or source is ConfigSource.STATIC_BROKER_CONFIG):
                 found.append((name, values[name], source))
-        broker_row = self._table.get(name)
         default = broker_row.default if broker_row is not None else row.default
         found.append((name, format_value(default), ConfigSource.DEFAULT_CONFIG))
         return found

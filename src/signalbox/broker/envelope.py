@@ -61,15 +61,3 @@ def _address(raw: bytes) -> str:
     # An IPv4 peer of a socket for both families: ACLs know it by its IPv4 address.
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return str(mapped or address)
-
-
-def names_not_controller(answer: Any) -> bool:
-    """Whether any part of an answer says NOT_CONTROLLER: then the whole Envelope does, and is asked again."""
-    not_controller = int(Error.NOT_CONTROLLER)
-    if getattr(answer, "error_code", 0) == not_controller:
-        return True
-    for name in ("topics", "responses", "results"):
-        for part in getattr(answer, name, None) or ():
-            if getattr(part, "error_code", 0) == not_controller:
-                return True
-    return False

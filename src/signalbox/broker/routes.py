@@ -3,7 +3,7 @@
 LOCAL: any broker answers. LEADER: the partition leader answers, others say so per partition. COORDINATOR: the
 group's coordinator answers. CONTROLLER: the active controller decides; any other broker forwards (KIP-590).
 PEER: broker to broker or controller to broker, never a client's business.
-Handlers are found by name in `broker/handlers/<module>.py`; wiring builds them and hands the finished table over.
+Which handler serves a row is said in `wiring/handler_table.py`; `build_route_table` refuses a row without one.
 """
 
 from __future__ import annotations
@@ -33,11 +33,10 @@ class Audited(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RouteRow:
-    """An API's place in the house. `module` is the handler's file under `broker/handlers/`."""
+    """An API's place in the house."""
 
     api_key: ApiKey
     disposition: Disposition
-    module: str
     audited: Audited = Audited.ROLLED_UP
 
 
@@ -45,40 +44,40 @@ _LOCAL, _LEADER, _COORDINATOR = Disposition.LOCAL, Disposition.LEADER, Dispositi
 _CONTROLLER, _PEER = Disposition.CONTROLLER, Disposition.PEER
 
 ROUTES: tuple[RouteRow, ...] = (
-    RouteRow(ApiKey.PRODUCE, _LEADER, "produce"),
-    RouteRow(ApiKey.FETCH, _LEADER, "fetch"),
-    RouteRow(ApiKey.LIST_OFFSETS, _LEADER, "partition_offsets"),
-    RouteRow(ApiKey.METADATA, _LOCAL, "metadata"),
-    RouteRow(ApiKey.LEADER_AND_ISR, _PEER, "control_request"),
-    RouteRow(ApiKey.STOP_REPLICA, _PEER, "control_request"),
-    RouteRow(ApiKey.UPDATE_METADATA, _PEER, "control_request"),
-    RouteRow(ApiKey.CONTROLLED_SHUTDOWN, _PEER, "controller_request", Audited.SINGLY),
-    RouteRow(ApiKey.OFFSET_COMMIT, _COORDINATOR, "offset_commit"),
-    RouteRow(ApiKey.OFFSET_FETCH, _COORDINATOR, "offset_fetch"),
-    RouteRow(ApiKey.FIND_COORDINATOR, _LOCAL, "find_coordinator"),
-    RouteRow(ApiKey.JOIN_GROUP, _COORDINATOR, "group_membership"),
-    RouteRow(ApiKey.HEARTBEAT, _COORDINATOR, "group_membership"),
-    RouteRow(ApiKey.LEAVE_GROUP, _COORDINATOR, "group_membership"),
-    RouteRow(ApiKey.SYNC_GROUP, _COORDINATOR, "group_membership"),
-    RouteRow(ApiKey.DESCRIBE_GROUPS, _COORDINATOR, "describe_groups"),
-    RouteRow(ApiKey.LIST_GROUPS, _LOCAL, "describe_groups"),
-    RouteRow(ApiKey.API_VERSIONS, _LOCAL, "api_versions"),
-    RouteRow(ApiKey.CREATE_TOPICS, _CONTROLLER, "create_topics", Audited.SINGLY),
-    RouteRow(ApiKey.DELETE_TOPICS, _CONTROLLER, "delete_topics", Audited.SINGLY),
-    RouteRow(ApiKey.DELETE_RECORDS, _LEADER, "partition_offsets"),
-    RouteRow(ApiKey.INIT_PRODUCER_ID, _LOCAL, "init_producer_id"),
-    RouteRow(ApiKey.OFFSET_FOR_LEADER_EPOCH, _LEADER, "partition_offsets"),
-    RouteRow(ApiKey.DESCRIBE_CONFIGS, _LOCAL, "describe_configs"),
-    RouteRow(ApiKey.ALTER_CONFIGS, _CONTROLLER, "alter_configs", Audited.SINGLY),
-    RouteRow(ApiKey.CREATE_PARTITIONS, _CONTROLLER, "create_partitions", Audited.SINGLY),
-    RouteRow(ApiKey.DELETE_GROUPS, _COORDINATOR, "describe_groups"),
-    RouteRow(ApiKey.INCREMENTAL_ALTER_CONFIGS, _CONTROLLER, "alter_configs", Audited.SINGLY),
-    RouteRow(ApiKey.OFFSET_DELETE, _COORDINATOR, "offset_commit"),
-    RouteRow(ApiKey.ALTER_PARTITION, _PEER, "controller_request", Audited.NEVER),
-    RouteRow(ApiKey.ENVELOPE, _PEER, "envelope", Audited.NEVER),
-    RouteRow(ApiKey.DESCRIBE_CLUSTER, _LOCAL, "describe_cluster"),
-    RouteRow(ApiKey.ALLOCATE_PRODUCER_IDS, _PEER, "controller_request"),
-    RouteRow(ApiKey.DESCRIBE_TOPIC_PARTITIONS, _LOCAL, "describe_topic_partitions"),
+    RouteRow(ApiKey.PRODUCE, _LEADER),
+    RouteRow(ApiKey.FETCH, _LEADER),
+    RouteRow(ApiKey.LIST_OFFSETS, _LEADER),
+    RouteRow(ApiKey.METADATA, _LOCAL),
+    RouteRow(ApiKey.LEADER_AND_ISR, _PEER),
+    RouteRow(ApiKey.STOP_REPLICA, _PEER),
+    RouteRow(ApiKey.UPDATE_METADATA, _PEER),
+    RouteRow(ApiKey.CONTROLLED_SHUTDOWN, _PEER, Audited.SINGLY),
+    RouteRow(ApiKey.OFFSET_COMMIT, _COORDINATOR),
+    RouteRow(ApiKey.OFFSET_FETCH, _COORDINATOR),
+    RouteRow(ApiKey.FIND_COORDINATOR, _LOCAL),
+    RouteRow(ApiKey.JOIN_GROUP, _COORDINATOR),
+    RouteRow(ApiKey.HEARTBEAT, _COORDINATOR),
+    RouteRow(ApiKey.LEAVE_GROUP, _COORDINATOR),
+    RouteRow(ApiKey.SYNC_GROUP, _COORDINATOR),
+    RouteRow(ApiKey.DESCRIBE_GROUPS, _COORDINATOR),
+    RouteRow(ApiKey.LIST_GROUPS, _LOCAL),
+    RouteRow(ApiKey.API_VERSIONS, _LOCAL),
+    RouteRow(ApiKey.CREATE_TOPICS, _CONTROLLER, Audited.SINGLY),
+    RouteRow(ApiKey.DELETE_TOPICS, _CONTROLLER, Audited.SINGLY),
+    RouteRow(ApiKey.DELETE_RECORDS, _LEADER),
+    RouteRow(ApiKey.INIT_PRODUCER_ID, _LOCAL),
+    RouteRow(ApiKey.OFFSET_FOR_LEADER_EPOCH, _LEADER),
+    RouteRow(ApiKey.DESCRIBE_CONFIGS, _LOCAL),
+    RouteRow(ApiKey.ALTER_CONFIGS, _CONTROLLER, Audited.SINGLY),
+    RouteRow(ApiKey.CREATE_PARTITIONS, _CONTROLLER, Audited.SINGLY),
+    RouteRow(ApiKey.DELETE_GROUPS, _COORDINATOR),
+    RouteRow(ApiKey.INCREMENTAL_ALTER_CONFIGS, _CONTROLLER, Audited.SINGLY),
+    RouteRow(ApiKey.OFFSET_DELETE, _COORDINATOR),
+    RouteRow(ApiKey.ALTER_PARTITION, _PEER, Audited.NEVER),
+    RouteRow(ApiKey.ENVELOPE, _PEER, Audited.NEVER),
+    RouteRow(ApiKey.DESCRIBE_CLUSTER, _LOCAL),
+    RouteRow(ApiKey.ALLOCATE_PRODUCER_IDS, _PEER),
+    RouteRow(ApiKey.DESCRIBE_TOPIC_PARTITIONS, _LOCAL),
 )
 
 

@@ -9,6 +9,7 @@ it is cut: a refused connect is a hint that the controller may act on (`on_unrea
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -18,9 +19,13 @@ from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.failures import ClientFailure, ConnectFailed, Misrouted
 from signalbox.client.node import Identity, Node
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.codec_errors import EncodeError
 
 CONTROL_VERSIONS = {ApiKey.LEADER_AND_ISR: 7, ApiKey.UPDATE_METADATA: 8, ApiKey.STOP_REPLICA: 4}
 _RETRY_AFTER_SECONDS = 0.1
+_RETRY_AFTER_FAULT_SECONDS = 1.0
+
+log = logging.getLogger("signalbox.client.broker_channel")
 
 UnreachableCallback = Callable[[int, ClientFailure], None]
 
@@ -51,7 +56,7 @@ class BrokerChannel:
         return len(self._queue)
 
     def send(self, message: Any) -> asyncio.Future[Any]:
-        """Queue `message`; the future gets the answer. Cancelled when the channel is closed first."""
+        """Queue `message`; the future gets the answer, or EncodeError. Cancelled when the channel is closed first."""
         answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if self._task.done():
             answered.cancel()
@@ -81,6 +86,10 @@ class BrokerChannel:
             except ClientFailure as failure:
                 self._note(failure)
                 await asyncio.sleep(_RETRY_AFTER_SECONDS)
+            except Exception:
+                # A fault of ours must not end the channel: its broker would never hear of anything again.
+                log.exception("the channel to broker %d at %s", self.node.node_id, self.node.address)
+                await asyncio.sleep(_RETRY_AFTER_FAULT_SECONDS)
 
     async def _connected(self) -> ClientConnection:
         if self._connection is None or not self._connection.is_open:
@@ -98,10 +107,14 @@ class BrokerChannel:
             message, answered = self._queue[0]
             if not answered.cancelled():
                 version = CONTROL_VERSIONS.get(message.api_key)
-                answer = await connection.request(message, version=version)
-                self.sent += 1
-                if not answered.done():
-                    answered.set_result(answer)
+                try:
+                    answer = await connection.request(message, version=version)
+                except EncodeError as error:  # sending it again would not help, and the others wait behind it
+                    answered.set_exception(error)
+                else:
+                    self.sent += 1
+                    if not answered.done():
+                        answered.set_result(answer)
             self._queue.popleft()
 
     def _note(self, failure: ClientFailure) -> None:

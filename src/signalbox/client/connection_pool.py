@@ -88,11 +88,6 @@ class ConnectionPool:
         backoff = self._backoffs.get(node_id)
         return backoff is not None and now < backoff.until
 
-    def backoff_over_at(self, node_id: int) -> float:
-        """When the node may be tried again, loop time."""
-        backoff = self._backoffs.get(node_id)
-        return backoff.until if backoff is not None else 0.0
-
     def load(self, node_id: int) -> tuple[bool, int]:
         """(no open connection, requests in flight): smaller is a better node to ask."""
         rows = [row for key, row in self._open.items() if key.node_id == node_id and row.is_open]

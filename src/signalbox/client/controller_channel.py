@@ -20,11 +20,12 @@ from signalbox.client.api_ranges import ApiRanges
 from signalbox.client.connection import ClientConnection
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.controller_lanes import ControllerLanes, ControllerLookup
-from signalbox.client.controller_request import ControllerRequest, says_not_controller
+from signalbox.client.controller_request import ControllerRequest
 from signalbox.client.failures import ClientFailure, VersionUnsupported
 from signalbox.client.wire_frames import Chunk
 from signalbox.common.limits import MAX_FORWARDS_IN_FLIGHT, MAX_FORWARDS_QUEUED
 from signalbox.common.metrics import MetricName, Metrics
+from signalbox.protocol.answer_errors import says_not_controller
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.envelope import EnvelopeRequest
 

@@ -25,6 +25,8 @@ async def resolve(address: Address) -> list[str]:
         found = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise ConnectFailed(address, "resolve", f"{address.host} cannot be resolved: {error.strerror}") from error
+    except UnicodeError as error:  # a label that is empty or longer than 63 characters
+        raise ConnectFailed(address, "resolve", f"{address.host!r} is no host name: {error}") from error
     return list(dict.fromkeys(str(row[4][0]) for row in found))
 
 

@@ -53,15 +53,6 @@ class Node:
     address: Address
     rack: str | None = None
 
-    @property
-    def is_seed(self) -> bool:
-        return self.node_id < 0
-
-
-def seed_node(index: int, address: Address) -> Node:
-    """The `index`-th bootstrap address as a node: -1, -2, …"""
-    return Node(-1 - index, address)
-
 
 def parse_bootstrap_servers(text: str) -> list[Address]:
     """`host:port,host:port` with IPv6 literals in brackets; ValueError names the entry that is wrong."""

@@ -24,7 +24,6 @@ class RefusedRoute:
     """One route that leads to somebody else. Times in ms on the machine's clock."""
 
     refusals: int
-    first_refused_at_ms: float
     last_refused_at_ms: float
     quarantined: bool = False
     probe_at_ms: float = 0.0
@@ -44,7 +43,7 @@ class Quarantine:
         """Remember a refusal; what is already known of the route is kept."""
         known = self.routes.get(route)
         if known is None or now_ms - known.last_refused_at_ms > FORGET_AFTER_MS:
-            known = self.routes[route] = RefusedRoute(0, now_ms, now_ms)
+            known = self.routes[route] = RefusedRoute(0, now_ms)
         known.refusals += 1
         known.last_refused_at_ms = now_ms
         return known

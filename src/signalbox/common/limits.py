@@ -7,8 +7,6 @@ MAX_FRAME_SIZE_BYTES = 104_857_600  # socket.request.max.bytes' default: a large
 MAX_UNAUTHENTICATED_FRAME_BYTES = 524_288  # before authentication nobody needs more (sasl.server.max.receive.size)
 MAX_DECOMPRESSED_BATCH_BYTES = 268_435_456  # a batch that unpacks to more is refused as corrupt
 MAX_ARRAY_ELEMENTS = 1_000_000  # of one array in one message, over and above what the bytes left allow
-MAX_VARINT_BYTES_INT32 = 5
-MAX_VARINT_BYTES_INT64 = 10
 
 # Connections
 MAX_HOT_SHAPES_PER_CONNECTION = 32  # remembered request prefixes; the oldest goes first
@@ -19,12 +17,12 @@ MAX_IDLE_POOL_BYTES = 67_108_864  # receive buffers kept for reuse by one data l
 JOINED_SEND_BYTES = 65_536  # answers below this leave in one joined send, larger ones by sendmsg
 SENDFILE_FROM_BYTES = 32_768  # file slices above this go by sendfile (below, three calls cost more than a copy)
 ACCEPTS_PER_TURN = 16  # new connections taken from one listener before others are served
-CONTROL_PLANE_QUEUE_REQUESTS = 20  # Kafka's own bound for the control plane's request queue
-DATA_PLANE_QUEUE_REQUESTS = 500  # queued.max.requests' default
 
 # Replication
 MAX_FETCH_SESSIONS = 1_000  # max.incremental.fetch.session.cache.slots' default
 MAX_FETCH_WAIT_MS = 60_000  # a fetch is not parked longer, whatever it asks for: its client may be gone
+MAX_REFUSED_PRODUCERS = 1_000  # idempotent producers of one partition whose refused batches are remembered
+MAX_UNHOSTED_REFUSALS = 64  # partitions that are not hosted (yet) for which the same is done
 
 # Forwarding
 MAX_FORWARDS_IN_FLIGHT = 256  # requests on the way to the active controller from one broker

@@ -37,11 +37,15 @@ def _throttled_replicas(value: Value) -> str | None:
     return None
 
 
+def _no_tiered_storage(value: Value) -> str | None:
+    return "there is no tiered storage" if value else None
+
+
 TOPIC_CONFIG = ConfigTable(
     ConfigRow(name, type_, default, doc, validator, synonym=synonym)
     for name, type_, default, validator, synonym, doc in (
         ("cleanup.policy", _LIST, ["delete"], one_of("delete", "compact"), "log.cleanup.policy",
-         "What happens to old segments: delete them, keep the last record of each key, or both."),
+         "What happens to old segments: delete them, keep the last record of each key, or both. Logs are not compacted yet: `compact` alone keeps every record for ever."),
         ("compression.gzip.level", _I, -1, between(-1, 9), "compression.gzip.level", "Level for gzip."),
         ("compression.lz4.level", _I, 9, between(1, 17), "compression.lz4.level", "Level for lz4."),
         ("compression.zstd.level", _I, 3, between(-131072, 22), "compression.zstd.level", "Level for zstd."),
@@ -78,7 +82,7 @@ TOPIC_CONFIG = ConfigTable(
         ("preallocate", _B, False, None, "log.preallocate", "Whether a new segment's file is preallocated."),
         ("remote.log.copy.disable", _B, False, None, None, "Tiered storage: copy nothing any more."),
         ("remote.log.delete.on.disable", _B, False, None, None, "Tiered storage: delete when disabled."),
-        ("remote.storage.enable", _B, False, None, None, "Tiered storage; only false is supported."),
+        ("remote.storage.enable", _B, False, _no_tiered_storage, None, "Tiered storage; only false is supported."),
         ("retention.bytes", _L, -1, None, "log.retention.bytes", "Bytes a partition keeps; -1 is no limit."),
         ("retention.ms", _L, 604_800_000, at_least(-1), "log.retention.ms", "How long records are kept, ms; -1 for ever."),
         ("segment.bytes", _I, 1_073_741_824, at_least(14), "log.segment.bytes", "Size at which a segment is rolled, bytes."),

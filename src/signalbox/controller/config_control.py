@@ -118,10 +118,7 @@ def _replacement(
         missing = sorted(each.name for each in given if each.value is None)
         if missing:
             raise KafkaError(Error.INVALID_REQUEST, f"Null value not supported for : {','.join(missing)}")
-        after = {each.name: each.value or "" for each in given}
-        for name in resource.configs.keys() - after.keys():
-            resource.refuse_removal(name)
-        return after
+        return {each.name: each.value or "" for each in given}
 
     return change
 
@@ -153,7 +150,6 @@ def _set(resource: Resource, configs: Configs, name: str, value: str) -> None:
 
 
 def _delete(resource: Resource, configs: Configs, name: str, value: str) -> None:
-    resource.refuse_removal(name)
     configs.pop(name, None)
 
 
@@ -205,12 +201,13 @@ def _elections_allowed_now(
 ) -> tuple[list[Record], tuple[Effect, ...]]:
     """Partitions without a leader get one when an unclean election has just become allowed for their topic."""
     now_set = {record.entity_path for record in records if _allows_unclean(record)}
-    everywhere = BROKER_DEFAULT_ENTITY in now_set
+    everywhere = not now_set.isdisjoint((BROKER_DEFAULT_ENTITY, f"brokers/{context.controller_id}"))
+    after = replace(context, configs={**context.configs, **{each.entity_path: each.configs for each in records}})
     partitions = [
         partition
         for partition in context.partitions()
-        if f"topics/{partition.topic}" in now_set
-        or (everywhere and context.configs.get(f"topics/{partition.topic}", {}).get(UNCLEAN_KEY) is None)
+        if (everywhere or f"topics/{partition.topic}" in now_set)
+        and after.allows_unclean_election(partition.topic, by_default=False)
     ]
     created, changed = bring_online(context, partitions, lambda topic: True)
     effects = (

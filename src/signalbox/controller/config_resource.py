@@ -13,6 +13,9 @@ from signalbox.controller.topic_name import refuse_topic_name
 from signalbox.metadata.entity_config import Configs
 from signalbox.protocol.error_table import Error, KafkaError
 
+# Keys of one listener: the network reads them at start and never again (Kafka lets TLS and limits be changed).
+_LISTENER_PREFIX = "listener.name."
+
 
 class ResourceType(IntEnum):
     """ConfigResource types on the wire."""
@@ -53,12 +56,13 @@ class Resource:
         """KafkaError for the first config that cannot be set so on this resource."""
         for name, value in configs.items():
             row = self.table.get(name)
+            # What stays as it is may stay: an older release may have taken what only a restart changes now.
+            if self.is_broker and self.configs.get(name) != value:
+                self._refuse_static(name, row)
             if row is None:
                 if self.is_broker:
                     continue  # Kafka keeps unknown broker keys: plugins read them
                 raise KafkaError(Error.INVALID_CONFIG, f"Unknown topic config name: {name}")
-            if self.is_broker and self.configs.get(name) != value:
-                self._refuse_static(row)
             try:
                 row.parse(value)
             except ValueError as problem:
@@ -66,18 +70,12 @@ class Resource:
                     Error.INVALID_CONFIG, f"Invalid value {value} for configuration {name}: {problem}"
                 ) from problem
 
-    def refuse_removal(self, config: str) -> None:
-        """A broker key that only a restart can change cannot be removed either."""
-        row = self.table.get(config)
-        if self.is_broker and row is not None:
-            self._refuse_static(row)
-
-    def _refuse_static(self, row: ConfigRow) -> None:
-        if row.dynamic is Dynamic.READ_ONLY:
-            raise KafkaError(Error.INVALID_REQUEST, f"Cannot update these configs dynamically: Set({row.name})")
-        if row.dynamic is Dynamic.PER_BROKER and not self.name:
+    def _refuse_static(self, name: str, row: ConfigRow | None) -> None:
+        if name.startswith(_LISTENER_PREFIX) or (row is not None and row.dynamic is Dynamic.READ_ONLY):
+            raise KafkaError(Error.INVALID_REQUEST, f"Cannot update these configs dynamically: Set({name})")
+        if row is not None and row.dynamic is Dynamic.PER_BROKER and not self.name:
             raise KafkaError(
-                Error.INVALID_REQUEST, f"Cannot update these configs at default cluster level: Set({row.name})"
+                Error.INVALID_REQUEST, f"Cannot update these configs at default cluster level: Set({name})"
             )
 
 

@@ -105,8 +105,8 @@ class ControllerContext:
         return None if name in self.deleting else self.topics.get(name)
 
     def allows_unclean_election(self, topic: str, by_default: bool) -> bool:
-        """The topic's own setting, else that of all brokers, else `by_default`."""
-        for entity_path in (f"topics/{topic}", BROKER_DEFAULT_ENTITY):
+        """The topic's own setting, else this broker's, else that of all brokers, else `by_default`."""
+        for entity_path in (f"topics/{topic}", f"brokers/{self.controller_id}", BROKER_DEFAULT_ENTITY):
             value = self.configs.get(entity_path, {}).get(UNCLEAN_KEY)
             if value is not None:
                 return value.strip().lower() == "true"

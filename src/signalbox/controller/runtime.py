@@ -71,7 +71,7 @@ class Controller:
         self._targets = ControlTargets(neighbours.channels, inputs.settings.inter_broker_listener)
         self._claim: Claim | None = None
         self._context: ControllerContext | None = None
-        self._active_controller_id = _NOBODY
+        self._controller_id = _NOBODY  # as the store names it
         self._queue: deque[Pending] = deque()
         self._in_hand: list[Pending] = []
         self._wake = asyncio.Event()
@@ -82,7 +82,6 @@ class Controller:
         self._racing: asyncio.Task[None] | None = None
         self._cancel_watch: Callable[[], None] | None = None
         self._suspects: set[int] = set()
-        self._followers: list[Callable[[int], None]] = []
 
     # For the broker
 
@@ -90,11 +89,6 @@ class Controller:
     def is_active(self) -> bool:
         """Whether this node is the controller."""
         return self._claim is not None
-
-    @property
-    def active_controller_id(self) -> int:
-        """The controller as the store names it, -1 when there is none."""
-        return self._active_controller_id
 
     @property
     def context(self) -> ControllerContext | None:
@@ -105,10 +99,6 @@ class Controller:
     def queue_size(self) -> int:
         """Decisions that wait or are being stored."""
         return len(self._queue) + len(self._in_hand)
-
-    def on_active_controller(self, follower: Callable[[int], None]) -> None:
-        """Call `follower(controller id)` whenever another node (or nobody, -1) is the controller."""
-        self._followers.append(follower)
 
     async def start(self) -> None:
         """Join the race. Needs the roots of the layout and an open session."""
@@ -158,17 +148,17 @@ class Controller:
                 log.exception("node %d: the controller failed and gives up its term", self._node_id)
             finally:
                 self._resign()
-            await self._wait(_RETRY_S if self._active_controller_id == _NOBODY else _RECHECK_S)
+            await self._wait(_RETRY_S if self._controller_id == _NOBODY else _RECHECK_S)
 
     async def _try_one_term(self) -> None:
         self._session_is_lost = self._term_in_doubt = False
         standing = await try_to_claim(self._store, self._node_id, self._clock.now_ms())
         if standing.claim is None:
-            self._name_controller(standing.controller_id)
+            self._controller_id = standing.controller_id
             return
         self._claim = standing.claim
         log.info("node %d is the controller with epoch %d", self._node_id, self._claim.controller_epoch)
-        self._name_controller(self._node_id)
+        self._controller_id = self._node_id
         news = StoreNews(self._store, self._claim.fence, self, self._spawn)
         keeping_house = self._spawn(self._keep_house())
         try:
@@ -200,7 +190,7 @@ class Controller:
     def _resign(self) -> None:
         if self._claim is not None:
             log.info("node %d is not the controller any more (epoch %d)", self._node_id, self._claim.controller_epoch)
-            self._name_controller(_NOBODY)
+            self._controller_id = _NOBODY
         self._claim = self._context = None
         self._targets.close()
         left = [*self._in_hand, *self._queue]
@@ -208,13 +198,6 @@ class Controller:
         self._queue.clear()
         for pending in left:
             pending.fail(Error.NOT_CONTROLLER)
-
-    def _name_controller(self, controller_id: int) -> None:
-        if controller_id == self._active_controller_id:
-            return
-        self._active_controller_id = controller_id
-        for follower in self._followers:
-            follower(controller_id)
 
     async def _wait(self, timeout_s: float) -> None:
         try:

@@ -7,7 +7,6 @@ Only paths are here; what the entries hold is said by one file per noun (`regist
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import quote, unquote
 
 from signalbox.metadata.store.port import Create, KeyExists, MetadataStore, Operation
 
@@ -78,21 +77,6 @@ def partition_state_path(topic: str, partition: int) -> str:
 def delete_topic_path(topic: str) -> str:
     """The mark that a topic is to be deleted; it holds no data."""
     return f"{DELETE_TOPICS}/{topic}"
-
-
-def config_path(entity_type: str, entity_name: str) -> str:
-    """The configs of one entity; `entity_type` is topics, brokers, clients, users or ips."""
-    return f"{CONFIG}/{entity_type}/{entity_name}"
-
-
-def sanitised(name: str) -> str:
-    """A user or client name as part of a path. `<default>` stays as it is; `*` and blanks are escaped too."""
-    return name if name == DEFAULT_ENTITY else quote(name, safe="-._~").replace("*", "%2A")
-
-
-def desanitised(name: str) -> str:
-    """The inverse of `sanitised`."""
-    return name if name == DEFAULT_ENTITY else unquote(name)
 
 
 async def create_roots(store: MetadataStore, roots: Sequence[str] = ROOTS) -> None:

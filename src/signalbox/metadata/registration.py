@@ -14,8 +14,7 @@ from typing import Any
 from signalbox.common.endpoint import Endpoint, SecurityProtocol, normalise_listener_name
 from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
 
-VERSION_WITH_FEATURES = 5  # written from inter.broker.protocol.version 2.7 on
-VERSION_WITH_LISTENER_NAMES = 4  # written below
+VERSION_WITH_FEATURES = 5  # written from inter.broker.protocol.version 2.7 on, 4 below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -141,9 +141,7 @@ class Authentication:
             self._expiry.cancel()
         if not lifetime_ms:
             return
-        seconds = lifetime_ms / 1000
-        self._connection.context.session_expires_at = self._ports.clock.monotonic() + seconds
-        self._expiry = asyncio.get_running_loop().call_later(seconds, self._expire)
+        self._expiry = asyncio.get_running_loop().call_later(lifetime_ms / 1000, self._expire)
 
     def _expire(self) -> None:
         """The session is over: the next request must be a SaslHandshake, or the connection goes."""

@@ -4,6 +4,8 @@ Keys of listeners themselves are validated as a whole by `listener_table.py`; th
 place in DescribeConfigs and the reference page. Keys marked PREFIXED can be set for one listener alone as
 `listener.name.<lower-case name>.<key>` (L5).
 
+Every key is read once, at start: none can be changed while the broker runs, as Kafka lets limits and TLS be.
+
 One default differs from Kafka's on purpose: `socket.receive.buffer.bytes` is -1 (the system's own tuning), because a
 fixed 100 KB window costs a 1 MB batch 40 % more processor time. The send buffer is Kafka's 100 KB: fetch answers of
 1 MB cost a quarter of what the system's own 4 MB makes of them, since the reader keeps up and is seldom woken.
@@ -15,7 +17,6 @@ from signalbox.common.config_table import (
     ConfigRow,
     ConfigTable,
     ConfigType,
-    Dynamic,
     Validator,
     Value,
     at_least,
@@ -33,80 +34,79 @@ _B, _S, _I, _L, _LIST, _PW, _CLASS = (
     ConfigType.PASSWORD,
     ConfigType.CLASS,
 )
-_RO, _PB, _CW = Dynamic.READ_ONLY, Dynamic.PER_BROKER, Dynamic.CLUSTER_WIDE
 
-_Row = tuple[str, ConfigType, Value, Validator | None, Dynamic, str]
+_Row = tuple[str, ConfigType, Value, Validator | None, str]
 
 _LISTENER_ROWS: tuple[_Row, ...] = (
-    ("listeners", _S, DEFAULT_LISTENERS, None, _RO, "Where to bind: NAME://host:port, comma-separated."),
-    ("advertised.listeners", _S, None, None, _RO, "What clients are told; a subset of listeners, its default."),
-    ("listener.security.protocol.map", _S, DEFAULT_PROTOCOL_MAP, None, _RO,
+    ("listeners", _S, DEFAULT_LISTENERS, None, "Where to bind: NAME://host:port, comma-separated."),
+    ("advertised.listeners", _S, None, None, "What clients are told; a subset of listeners, its default."),
+    ("listener.security.protocol.map", _S, DEFAULT_PROTOCOL_MAP, None,
      "NAME:PROTOCOL pairs; setting it replaces the default."),
-    ("inter.broker.listener.name", _S, None, None, _RO, "The listener brokers use among themselves."),
-    ("security.inter.broker.protocol", _S, "PLAINTEXT", None, _RO,
+    ("inter.broker.listener.name", _S, None, None, "The listener brokers use among themselves."),
+    ("security.inter.broker.protocol", _S, "PLAINTEXT", None,
      "The same, by protocol; not both (the listener name says more)."),
-    ("control.plane.listener.name", _S, None, None, _RO,
+    ("control.plane.listener.name", _S, None, None,
      "The listener of controller requests, with connections and a queue of its own (KIP-291)."),
-    ("control.plane.force.controller.requests.enable", _B, False, None, _RO,
+    ("control.plane.force.controller.requests.enable", _B, False, None,
      "Whether the control plane refuses everything but controller requests (KIP-702)."),
-    ("controller.listener.names", _LIST, [], None, _RO, "Listeners of dedicated controllers."),
+    ("controller.listener.names", _LIST, [], None, "Listeners of dedicated controllers."),
 )  # fmt: skip
 
 _SERVER_ROWS: tuple[_Row, ...] = (
-    ("socket.send.buffer.bytes", _I, 102_400, at_least(-1), _RO, "SO_SNDBUF; -1 is the system's choice."),
-    ("socket.receive.buffer.bytes", _I, -1, at_least(-1), _RO, "SO_RCVBUF; -1 is the system's choice."),
-    ("socket.request.max.bytes", _I, MAX_FRAME_SIZE_BYTES, at_least(1), _RO,
+    ("socket.send.buffer.bytes", _I, 102_400, at_least(-1), "SO_SNDBUF; -1 is the system's choice."),
+    ("socket.receive.buffer.bytes", _I, -1, at_least(-1), "SO_RCVBUF; -1 is the system's choice."),
+    ("socket.request.max.bytes", _I, MAX_FRAME_SIZE_BYTES, at_least(1),
      "Largest request; a larger one closes its connection."),
-    ("socket.listen.backlog.size", _I, 50, at_least(1), _RO, "Connections the kernel holds before accept."),
-    ("max.connections.per.ip", _I, _INT_MAX, at_least(0), _CW, "Connections from one address."),
-    ("max.connections.per.ip.overrides", _S, "", None, _CW, "host:count pairs with another limit."),
-    ("connections.max.idle.ms", _L, 600_000, None, _RO, "Idle connections are closed after this; -1 never."),
-    ("connection.failed.authentication.delay.ms", _I, 100, at_least(0), _RO,
+    ("socket.listen.backlog.size", _I, 50, at_least(1), "Connections the kernel holds before accept."),
+    ("max.connections.per.ip", _I, _INT_MAX, at_least(0), "Connections from one address."),
+    ("max.connections.per.ip.overrides", _S, "", None, "host:count pairs with another limit."),
+    ("connections.max.idle.ms", _L, 600_000, None, "Idle connections are closed after this; -1 never."),
+    ("connection.failed.authentication.delay.ms", _I, 100, at_least(0),
      "How long a failed authentication is kept waiting before its connection closes."),
-    ("sasl.jaas.file", _S, None, None, _RO,
+    ("sasl.jaas.file", _S, None, None,
      "JAAS file with the sections <listener>.KafkaServer and KafkaServer (Java's java.security.auth.login.config)."),
-    ("sasl.server.max.receive.size", _I, MAX_UNAUTHENTICATED_FRAME_BYTES, at_least(1), _RO,
+    ("sasl.server.max.receive.size", _I, MAX_UNAUTHENTICATED_FRAME_BYTES, at_least(1),
      "Largest frame before authentication."),
-    ("connection.write.stall.timeout.ms", _L, 30_000, at_least(1), _RO,
+    ("connection.write.stall.timeout.ms", _L, 30_000, at_least(1),
      "A peer that takes no byte of its answer for so long is closed."),
-    ("connection.setup.timeout.ms", _L, 10_000, at_least(1), _RO,
+    ("connection.setup.timeout.ms", _L, 10_000, at_least(1),
      "TLS handshake and authentication must be through by then."),
-    ("data.plane.slice.us", _I, 100, at_least(1), _RO,
+    ("data.plane.slice.us", _I, 100, at_least(1),
      "How long the data plane may work before the control plane is looked at."),
-    ("data.plane.measure.polls", _B, False, None, _RO,
+    ("data.plane.measure.polls", _B, False, None,
      "Whether the metrics tell how much processor time passes between two looks at the control plane."),
 )  # fmt: skip
 
 _PREFIXED_ROWS: tuple[_Row, ...] = (
-    ("max.connections", _I, _INT_MAX, at_least(0), _CW, "Connections of the broker, or of one listener."),
-    ("max.connection.creation.rate", _I, _INT_MAX, at_least(0), _CW,
+    ("max.connections", _I, _INT_MAX, at_least(0), "Connections of the broker, or of one listener."),
+    ("max.connection.creation.rate", _I, _INT_MAX, at_least(0),
      "New connections per second of the broker, or of one listener."),
-    ("connections.max.reauth.ms", _L, 0, at_least(0), _RO,
+    ("connections.max.reauth.ms", _L, 0, at_least(0),
      "SASL sessions end after this unless the client authenticates again (KIP-368); 0 never."),
-    ("principal.builder.class", _CLASS, None, None, _PB, "Who a peer is; must be a principal serde too."),
-    ("sasl.enabled.mechanisms", _LIST, ["GSSAPI"], None, _PB, "Mechanisms this broker accepts."),
-    ("sasl.mechanism.inter.broker.protocol", _S, "GSSAPI", None, _PB, "Mechanism brokers use as clients."),
-    ("sasl.jaas.config", _PW, None, None, _PB, "JAAS login module; per listener and mechanism on a server."),
-    ("ssl.client.auth", _S, "none", None, _PB, "none, requested or required."),
-    ("ssl.enabled.protocols", _LIST, ["TLSv1.2", "TLSv1.3"], None, _PB, "TLS versions."),
-    ("ssl.cipher.suites", _LIST, [], None, _PB, "Ciphers of TLS 1.2, OpenSSL's names; empty is the default."),
-    ("ssl.keystore.type", _S, "PEM", None, _PB, "PEM or PKCS12."),
-    ("ssl.keystore.location", _S, None, None, _PB, "File with private key and certificate chain."),
-    ("ssl.keystore.password", _PW, None, None, _PB, "Password of a PKCS12 keystore."),
-    ("ssl.keystore.key", _PW, None, None, _PB, "Private key as PEM text."),
-    ("ssl.keystore.certificate.chain", _PW, None, None, _PB, "Certificate chain as PEM text."),
-    ("ssl.key.password", _PW, None, None, _PB, "Password of the private key."),
-    ("ssl.truststore.type", _S, "PEM", None, _PB, "PEM or PKCS12."),
-    ("ssl.truststore.location", _S, None, None, _PB, "File with trusted certificates."),
-    ("ssl.truststore.password", _PW, None, None, _PB, "Password of a PKCS12 truststore."),
-    ("ssl.truststore.certificates", _PW, None, None, _PB, "Trusted certificates as PEM text."),
-    ("ssl.endpoint.identification.algorithm", _S, "https", None, _PB, "Host name check as a client; empty is off."),
-    ("ssl.principal.mapping.rules", _S, "DEFAULT", None, _RO, "Rules from a distinguished name to a user name."),
+    ("principal.builder.class", _CLASS, None, None, "Who a peer is; must be a principal serde too."),
+    ("sasl.enabled.mechanisms", _LIST, ["GSSAPI"], None, "Mechanisms this broker accepts."),
+    ("sasl.mechanism.inter.broker.protocol", _S, "GSSAPI", None, "Mechanism brokers use as clients."),
+    ("sasl.jaas.config", _PW, None, None, "JAAS login module; per listener and mechanism on a server."),
+    ("ssl.client.auth", _S, "none", None, "none, requested or required."),
+    ("ssl.enabled.protocols", _LIST, ["TLSv1.2", "TLSv1.3"], None, "TLS versions."),
+    ("ssl.cipher.suites", _LIST, [], None, "Ciphers of TLS 1.2, OpenSSL's names; empty is the default."),
+    ("ssl.keystore.type", _S, "PEM", None, "PEM or PKCS12."),
+    ("ssl.keystore.location", _S, None, None, "File with private key and certificate chain."),
+    ("ssl.keystore.password", _PW, None, None, "Password of a PKCS12 keystore."),
+    ("ssl.keystore.key", _PW, None, None, "Private key as PEM text."),
+    ("ssl.keystore.certificate.chain", _PW, None, None, "Certificate chain as PEM text."),
+    ("ssl.key.password", _PW, None, None, "Password of the private key."),
+    ("ssl.truststore.type", _S, "PEM", None, "PEM or PKCS12."),
+    ("ssl.truststore.location", _S, None, None, "File with trusted certificates."),
+    ("ssl.truststore.password", _PW, None, None, "Password of a PKCS12 truststore."),
+    ("ssl.truststore.certificates", _PW, None, None, "Trusted certificates as PEM text."),
+    ("ssl.endpoint.identification.algorithm", _S, "https", None, "Host name check as a client; empty is off."),
+    ("ssl.principal.mapping.rules", _S, "DEFAULT", None, "Rules from a distinguished name to a user name."),
 )  # fmt: skip
 
 NETWORK_CONFIG = ConfigTable(
-    ConfigRow(name, type_, default, doc, validator, dynamic)
-    for name, type_, default, validator, dynamic, doc in (*_LISTENER_ROWS, *_SERVER_ROWS, *_PREFIXED_ROWS)
+    ConfigRow(name, type_, default, doc, validator)
+    for name, type_, default, validator, doc in (*_LISTENER_ROWS, *_SERVER_ROWS, *_PREFIXED_ROWS)
 )
 
 PREFIXED_KEYS = frozenset(row[0] for row in _PREFIXED_ROWS)

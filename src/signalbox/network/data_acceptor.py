@@ -36,8 +36,14 @@ class DataAcceptor:
         self._ready = ready
         self._accepted = accepted
         self._started = False
-        self._paused = False
-        self.paused_count = 0
+        self._paused_at: float | None = None
+        self._paused_before = 0.0
+
+    @property
+    def paused_seconds(self) -> float:
+        """How long nobody was let in so far, for lack of room."""
+        now_paused = 0.0 if self._paused_at is None else self._loop.asyncio_loop.time() - self._paused_at
+        return self._paused_before + now_paused
 
     def start(self) -> None:
         """Begin to accept."""
@@ -64,18 +70,17 @@ class DataAcceptor:
 
     def stop(self) -> None:
         """Accept no more; the socket is closed."""
-        if self._started and not self._paused and not self._loop.closed:
+        if self._started and self._paused_at is None and not self._loop.closed:
             self._loop.unregister(self._sock)
         self._started = False
         self._sock.close()
 
     def _pause(self, seconds: float) -> None:
-        self._paused = True
-        self.paused_count += 1
+        self._paused_at = self._loop.asyncio_loop.time()
         self._loop.unregister(self._sock)
         self._loop.asyncio_loop.call_later(seconds, self._resume)
 
     def _resume(self) -> None:
-        if self._paused and self._started and not self._loop.closed:
-            self._paused = False
+        if self._paused_at is not None and self._started and not self._loop.closed:
+            self._paused_before, self._paused_at = self.paused_seconds, None
             self._loop.register(self._sock, self)

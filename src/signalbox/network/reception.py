@@ -73,7 +73,6 @@ class Reception:
             privileged=row.privileged,
             control_plane=row.plane == CONTROL,
             inter_broker=row.inter_broker,
-            authenticated=False,
         )
         connection = Connection(self.listener, channel, context)
         channel.on_closed = lambda reason: self._gone(index, connection, reason)
@@ -98,7 +97,6 @@ class Reception:
                 context.security_protocol, context.client_address, context.listener_name, tls_subject
             )
             context.principal = self._ports.principal_builder.build(evidence)
-        context.authenticated = True
         channel = connection.channel
         channel.max_frame_bytes = self.listener.max_frame_bytes
         channel.on_frame = connection.on_frame

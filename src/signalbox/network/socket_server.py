@@ -24,7 +24,7 @@ from signalbox.network.limits_reading import read_expiry_limits, read_quotas
 from signalbox.network.listener import Listener
 from signalbox.network.listener_table import ListenerRow, ListenerTable
 from signalbox.network.network_settings import NetworkSettings
-from signalbox.network.plane import CONTROL, CONTROLLER, DATA, Plane
+from signalbox.network.plane import CONTROL, CONTROLLER, DATA, IdleMeter, Plane
 from signalbox.network.ports import NetworkPorts
 from signalbox.network.reception import Reception
 from signalbox.network.refusals import Refusals
@@ -91,6 +91,7 @@ class SocketServer:
             if row.plane == DATA:
                 acceptor = DataAcceptor(loop, sock, reception.wait_seconds, self._data_receiver(reception))
                 self._acceptors.append(acceptor)
+                self._register_blocked(row.name, acceptor)
                 acceptor.start()
             else:
                 control = ControlAcceptor(sock, reception, loop.pool, self._tls_factory(row))
@@ -169,6 +170,11 @@ class SocketServer:
             self.planes[name].register(metrics, self._ports.clock)
         metrics.gauge(MetricName("kafka.network", "SocketServer", "MemoryPoolUsed"), lambda: pool.used_bytes)
         metrics.gauge(MetricName("kafka.network", "SocketServer", "MemoryPoolIdle"), lambda: pool.idle_bytes)
+
+    def _register_blocked(self, listener: str, acceptor: DataAcceptor) -> None:
+        accepting = IdleMeter(lambda: acceptor.paused_seconds, self._ports.clock)
+        name = MetricName("kafka.network", "Acceptor", "AcceptorBlockedPercent")
+        self._ports.metrics.gauge(name, lambda: 1 - accepting.read(), {"listener": listener})
 
     def _every_sweep(self) -> None:
         """Give memory back; make room where protected connections came on top of the broker's limit."""

@@ -55,14 +55,14 @@ class Appends:
         assert partition is not None
         log = partition.log
         if not partition.is_leader or log is None:
-            ticket.fail(Error.KAFKA_STORAGE_ERROR if partition.is_offline else Error.NOT_LEADER_OR_FOLLOWER)
-            if log is not None:
-                partition.refused.note(batch, Error.NOT_LEADER_OR_FOLLOWER, log.producers, now_ms)
+            error = Error.KAFKA_STORAGE_ERROR if partition.is_offline else Error.NOT_LEADER_OR_FOLLOWER
+            partition.refused.note(batch, error, log.producers if log is not None else {}, now_ms)
+            ticket.fail(error)
             return
         if partition.refused.by_producer:
-            error = partition.refused.error_for(batch, log.producers, now_ms)
-            if error is not None:
-                ticket.fail(error, "an earlier batch of this producer was refused and must come first")
+            missing = partition.refused.error_for(batch, log.producers, now_ms)
+            if missing is not None:
+                ticket.fail(missing, "an earlier batch of this producer was refused and must come first")
                 return
         if ticket.acks == ACKS_ALL and not partition.has_enough_in_sync:
             partition.refused.note(batch, Error.NOT_ENOUGH_REPLICAS, log.producers, now_ms)
@@ -101,6 +101,7 @@ class Appends:
         try:
             partition = self._hosted.find(topic, index)
         except KafkaError as error:
+            self._hosted.refused_sequences(topic, index).note(batch, Error.NOT_LEADER_OR_FOLLOWER, {}, now_ms)
             return refused(self._hosted.get(topic, index), error.error, error.message)
         ticket = AppendTicket(partition, acks)
         self.append_to(ticket, batch, now_ms, from_client)

@@ -10,24 +10,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, Value, at_least
+from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Value, at_least
 from signalbox.common.limits import MAX_FETCH_SESSIONS
 
 _I, _L = ConfigType.INT, ConfigType.LONG
 
 REPLICATION_CONFIG = ConfigTable(
-    ConfigRow(name, type_, default, doc, at_least(low), dynamic=dynamic)
-    for name, type_, default, low, dynamic, doc in (
-        ("replica.lag.time.max.ms", _L, 30_000, 1, Dynamic.READ_ONLY, "A follower that has not been caught up for so long leaves the ISR, ms."),
-        ("replica.fetch.max.bytes", _I, 1_048_576, 0, Dynamic.READ_ONLY, "Bytes a follower asks for per partition; a larger first batch is sent all the same."),
-        ("replica.fetch.response.max.bytes", _I, 1_048_576, 0, Dynamic.READ_ONLY, "Bytes a follower asks for in one response."),
-        ("replica.fetch.min.bytes", _I, 1, 0, Dynamic.READ_ONLY, "Bytes a leader waits for before it answers a follower."),
-        ("replica.fetch.wait.max.ms", _I, 500, 0, Dynamic.READ_ONLY, "Longest time a leader holds a follower's fetch back, ms."),
-        ("replica.fetch.backoff.ms", _I, 1_000, 0, Dynamic.READ_ONLY, "Longest pause of a follower after an error, ms; the first pauses are shorter."),
-        ("num.replica.fetchers", _I, 1, 1, Dynamic.CLUSTER_WIDE, "Fetch connections to each leader broker."),
-        ("replica.high.watermark.checkpoint.interval.ms", _L, 5_000, 1, Dynamic.READ_ONLY, "Time between two high watermark checkpoints, ms."),
-        ("max.incremental.fetch.session.cache.slots", _I, MAX_FETCH_SESSIONS, 0, Dynamic.READ_ONLY, "Incremental fetch sessions kept at most."),
-        ("fetch.max.bytes", _I, 57_671_680, 1_024, Dynamic.READ_ONLY, "Most bytes of one fetch response, whatever the client asks for."),
+    ConfigRow(name, type_, default, doc, at_least(low))
+    for name, type_, default, low, doc in (
+        ("replica.lag.time.max.ms", _L, 30_000, 1, "A follower that has not been caught up for so long leaves the ISR, ms."),
+        ("replica.fetch.max.bytes", _I, 1_048_576, 0, "Bytes a follower asks for per partition; a larger first batch is sent all the same."),
+        ("replica.fetch.response.max.bytes", _I, 1_048_576, 0, "Bytes a follower asks for in one response."),
+        ("replica.fetch.min.bytes", _I, 1, 0, "Bytes a leader waits for before it answers a follower."),
+        ("replica.fetch.wait.max.ms", _I, 500, 0, "Longest time a leader holds a follower's fetch back, ms."),
+        ("replica.fetch.backoff.ms", _I, 1_000, 0, "Longest pause of a follower after an error, ms; the first pauses are shorter."),
+        ("num.replica.fetchers", _I, 1, 1, "Fetch connections to each leader broker."),
+        ("replica.high.watermark.checkpoint.interval.ms", _L, 5_000, 1, "Time between two high watermark checkpoints, ms."),
+        ("max.incremental.fetch.session.cache.slots", _I, MAX_FETCH_SESSIONS, 0, "Incremental fetch sessions kept at most."),
+        ("fetch.max.bytes", _I, 57_671_680, 1_024, "Most bytes of one fetch response, whatever the client asks for."),
     )
 )  # fmt: skip
 

@@ -24,7 +24,6 @@ from signalbox.storage.log import Log
 PartitionData = FetchResponse.PartitionData
 Entry = tuple[SessionPartition, PartitionData]
 
-CONSUMER_ID = -1
 _TELL_LEADER = frozenset({Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH})
 
 

@@ -52,7 +52,6 @@ class Fetcher:
         deadlines: Deadlines,
     ) -> None:  # fmt: skip
         self.leader_id = leader_id
-        self.fetches = 0
         self.bytes_in = 0
         self._channel = channel
         self._identity = identity
@@ -111,7 +110,6 @@ class Fetcher:
         )
         self._session.fill(request)
         self._in_flight = True
-        self.fetches += 1
         self._channel.send(request, self._take_answer)
 
     # -- answers

@@ -81,9 +81,9 @@ class FollowedPartition:
         if leader_end_offset < log.log_end_offset:
             self.partition.truncate_to(leader_end_offset)
         elif leader_start_offset > log.log_end_offset:
-            log.truncate_fully_and_start_at(leader_start_offset)
+            self.partition.truncate_fully_and_start_at(leader_start_offset)
         if log.log_end_offset < leader_start_offset:
-            log.truncate_fully_and_start_at(leader_start_offset)
+            self.partition.truncate_fully_and_start_at(leader_start_offset)
         self.fetch_offset = log.log_end_offset
         self.last_fetched_epoch = log.last_leader_epoch
 

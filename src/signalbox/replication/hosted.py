@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from signalbox.common.ids import ZERO_UUID, TopicPartition
+from signalbox.common.limits import MAX_UNHOSTED_REFUSALS
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.partition import NO_LEADER, Partition
 from signalbox.replication.ports import ClusterView
+from signalbox.replication.refused_sequences import RefusedSequences
 
 
 class HostedPartitions:
@@ -20,6 +22,7 @@ class HostedPartitions:
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._names: dict[bytes, str] = {}
         self._per_topic: Counter[str] = Counter()
+        self._refused: dict[tuple[str, int], RefusedSequences] = {}  # of partitions that are not here (yet)
 
     def __iter__(self) -> Iterator[Partition]:
         return iter(self._partitions.values())
@@ -33,6 +36,7 @@ class HostedPartitions:
     def add(self, partition: Partition) -> None:
         """Host a partition that was not hosted."""
         self._partitions[partition.topic_partition] = partition
+        partition.refused = self._refused.pop(partition.topic_partition, partition.refused)
         self._per_topic[partition.topic_partition.topic] += 1
 
     def name_topic(self, partition: Partition, topic_id: bytes) -> None:
@@ -50,6 +54,18 @@ class HostedPartitions:
                 del self._per_topic[topic_partition.topic]
                 self._names.pop(partition.topic_id, None)
         return partition
+
+    def refused_sequences(self, topic: str, index: int) -> RefusedSequences:
+        """What must come again before what follows it: a producer may be here before LeaderAndIsr is."""
+        partition = self._partitions.get((topic, index))
+        if partition is not None:
+            return partition.refused
+        found = self._refused.get((topic, index))
+        if found is None:
+            if len(self._refused) >= MAX_UNHOSTED_REFUSALS:
+                del self._refused[next(iter(self._refused))]
+            found = self._refused[topic, index] = RefusedSequences()
+        return found
 
     def topic_name(self, topic_id: bytes) -> str | None:
         """The name behind a topic id, as far as this broker knows."""

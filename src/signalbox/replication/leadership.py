@@ -29,7 +29,6 @@ _log = logging.getLogger(__name__)
 
 _GROUPED_FROM_VERSION = 5
 _PER_PARTITION_STOP_FROM_VERSION = 3
-DELETED_TOPIC = -2
 NO_LEADER_EPOCH = -1
 
 PartitionError = LeaderAndIsrResponse.LeaderAndIsrPartitionError

@@ -48,7 +48,6 @@ class Partition(Audience):
         self.leader_epoch = NO_EPOCH
         self.leader_epoch_start_offset: int | None = None
         self.partition_epoch = NO_EPOCH
-        self.controller_epoch = NO_EPOCH
         self.replicas: tuple[int, ...] = ()
         self.adding_replicas: tuple[int, ...] = ()
         self.removing_replicas: tuple[int, ...] = ()
@@ -266,10 +265,17 @@ class Partition(Audience):
 
     def truncate_to(self, offset: int) -> None:
         """A follower's log ends at `offset` from now on: what its leader does not have goes."""
+        self._cut(Log.truncate_to, offset)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Nothing of a follower's log is left in its leader's: it begins anew at `offset`."""
+        self._cut(Log.truncate_fully_and_start_at, offset)
+
+    def _cut(self, how: Callable[[Log, int], object], offset: int) -> None:
         log = self.log
         assert log is not None
         before = dict(log.producers)
-        log.truncate_to(offset)
+        how(log, offset)
         self.refused.note_cut(before, log.producers, self._clock.now_ms())
 
     def follow_leader(self, leader_high_watermark: int, leader_log_start_offset: int) -> None:

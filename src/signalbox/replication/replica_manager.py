@@ -150,12 +150,19 @@ class ReplicaManager:
 
     def update_topic_config(self, topic: str) -> None:
         """The topic's configs have changed."""
-        configs = self._neighbours.configs
         for partition in self.hosted:
             if partition.topic_partition.topic == topic:
-                partition.take_settings(configs.settings(topic))
-                if partition.log is not None:
-                    partition.log.update_config(configs.log_config(topic))
+                self._take_configs(partition)
+
+    def update_topic_defaults(self) -> None:
+        """The broker's defaults of topic configs have changed: every topic may obey another value now."""
+        self.engine.in_slices(list(self.hosted), self._take_configs, lambda: None)
+
+    def _take_configs(self, partition: Partition) -> None:
+        configs, topic = self._neighbours.configs, partition.topic_partition.topic
+        partition.take_settings(configs.settings(topic))
+        if partition.log is not None:
+            partition.log.update_config(configs.log_config(topic))
 
     # -- data
 
@@ -206,7 +213,3 @@ class ReplicaManager:
     def current_leader(self, topic: str, index: int) -> tuple[int, int]:
         """(leader id, leader epoch), -1 each when unknown: the CurrentLeader of errors (KIP-951)."""
         return self.hosted.current_leader(topic, index)
-
-    def leads_anything(self) -> bool:
-        """Whether this broker still leads a partition (controlled shutdown waits for it)."""
-        return any(partition.is_leader for partition in self.hosted)

@@ -27,11 +27,6 @@ class ReplicaSession:
     def __len__(self) -> int:
         return len(self._wanted)
 
-    @property
-    def has_news(self) -> bool:
-        """Whether the leader does not know everything."""
-        return bool(self._changed or self._forgotten)
-
     def want(self, followed: FollowedPartition) -> None:
         """Fetch this partition, or go on from where it is now."""
         followed.told = False

@@ -119,6 +119,8 @@ class RoleChanges:
         try:
             config = self._neighbours.configs.log_config(topic_partition.topic)
             log = self._logs.create(topic_partition, order.topic_id, config, order.state.is_new)
+            if log.config != config:  # it was there before, and its configs have changed while nobody hosted it
+                log.update_config(config)
         except KafkaError as error:
             if error.error is Error.KAFKA_STORAGE_ERROR:
                 self.take_offline(partition)

@@ -1,7 +1,7 @@
 """Authorisation: the port that handlers ask, and the answer where none is configured (KIP-11).
 
-`acl_authorizer.py` decides by ACLs, `forwarding_rule.py` narrows another authorizer (F8). `stamp` changes whenever an
-answer may change: hot shapes carry it and are dropped when it moves.
+`acl_authorizer.py` decides by ACLs. `stamp` changes whenever an answer may change: hot shapes carry it and are dropped
+when it moves.
 """
 
 from __future__ import annotations

@@ -93,16 +93,7 @@ class JaasFile:
         """`<lower-case listener>.KafkaServer`, else `KafkaServer`; the first section that exists counts."""
         for section in (f"{listener_name.lower()}.KafkaServer", "KafkaServer"):
             if section in self.sections:
-                return self._pick(section, mechanism)
-        return None
-
-    def client_module(self, mechanism: str) -> LoginModule | None:
-        return self._pick("KafkaClient", mechanism)
-
-    def _pick(self, section: str, mechanism: str) -> LoginModule | None:
-        for module in self.sections.get(section, ()):
-            if mechanism in module.mechanisms:
-                return module
+                return next((each for each in self.sections[section] if mechanism in each.mechanisms), None)
         return None
 
 

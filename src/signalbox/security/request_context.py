@@ -12,12 +12,12 @@ from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
 
 class RequestContext:
     """`privileged`: broker-to-broker requests are taken here (F4). `inter_broker`: the listener that brokers
-    authenticate on (F15). `session_expires_at`: monotonic seconds, None without KIP-368 re-authentication."""
+    authenticate on (F15)."""
 
     __slots__ = (
-        "authenticated", "client_address", "client_address_bytes", "client_software_name",
+        "client_address", "client_address_bytes", "client_software_name",
         "client_software_version", "connection_id", "control_plane", "forwarding_principal", "inter_broker",
-        "listener_name", "principal", "privileged", "security_protocol", "session_expires_at",
+        "listener_name", "principal", "privileged", "security_protocol",
     )  # fmt: skip
 
     def __init__(
@@ -32,7 +32,6 @@ class RequestContext:
         privileged: bool = False,
         control_plane: bool = False,
         inter_broker: bool = False,
-        authenticated: bool = True,
     ) -> None:
         self.connection_id = connection_id
         self.listener_name = listener_name
@@ -43,11 +42,9 @@ class RequestContext:
         self.privileged = privileged
         self.control_plane = control_plane
         self.inter_broker = inter_broker
-        self.authenticated = authenticated
         self.client_software_name = ""
         self.client_software_version = ""
         self.forwarding_principal: KafkaPrincipal | None = None
-        self.session_expires_at: float | None = None
 
     def forwarded(self, principal: KafkaPrincipal, client_address: str, client_address_bytes: bytes) -> RequestContext:
         """The context of a request that came inside an Envelope over this connection."""

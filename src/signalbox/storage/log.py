@@ -62,12 +62,6 @@ class Log(LogAppends):
         return self._body.epochs.latest
 
     @property
-    def last_stable_offset(self) -> int:
-        """Where read_committed ends: at the high watermark, or before it where a transaction is still open."""
-        first = self._body.producers.first_open_transaction()
-        return self.high_watermark if first is None else min(first, self.high_watermark)
-
-    @property
     def producers(self) -> Mapping[int, ProducerEntry]:
         """What is known of idempotent producers, by id."""
         return self._body.producers.entries

@@ -90,7 +90,7 @@ class LogManager:
             except KafkaError as error:
                 if error.error != Error.KAFKA_STORAGE_ERROR:
                     raise
-        if not any(directory.online for directory in self.directories):
+        if not self.has_online_directory:
             self.directories[0].refuse_offline()
 
     def _open_directory(self, directory: LogDirectory, cluster_id: str, node_id: int, config_of: ConfigOf) -> None:
@@ -160,8 +160,9 @@ class LogManager:
         return log is not None and not log.online
 
     @property
-    def has_offline_directory(self) -> bool:
-        return any(not directory.online for directory in self.directories)
+    def has_online_directory(self) -> bool:
+        """Whether any log directory works; without one the broker has nothing to live on."""
+        return any(directory.online for directory in self.directories)
 
     def __iter__(self) -> Iterator[Log]:
         return iter(list(self._logs.values()))

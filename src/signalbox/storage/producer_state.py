@@ -68,11 +68,10 @@ class ProducerEntry:
 class ProducerStates:
     """The producers of one log by id."""
 
-    __slots__ = ("entries", "open_transactions")
+    __slots__ = ("entries",)
 
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
-        self.open_transactions: dict[int, int] = {}  # first offset by producer id
 
     def check(
         self, producer_id: int, producer_epoch: int, first_sequence: int, last_sequence: int
@@ -115,7 +114,7 @@ class ProducerStates:
                 producer_epoch, (batch,), batch[4], entry.coordinator_epoch, entry.transaction_first_offset
             )
         if transactional and new.transaction_first_offset == NO_OFFSET:
-            new.transaction_first_offset = self.open_transactions[producer_id] = batch[2] - batch[3]
+            new.transaction_first_offset = batch[2] - batch[3]
         self.entries[producer_id] = new
 
     def end_transaction(self, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp: int) -> int:
@@ -127,22 +126,14 @@ class ProducerStates:
             first_offset = entry.transaction_first_offset
             batches = entry.batches if entry.producer_epoch == producer_epoch else ()
         self.entries[producer_id] = ProducerEntry(producer_epoch, batches, timestamp, coordinator_epoch)
-        self.open_transactions.pop(producer_id, None)
         return first_offset
 
     def put_back(self, producer_id: int, entry: ProducerEntry | None) -> None:
         """Restores what was known before an append that failed, or what a snapshot says."""
-        self.open_transactions.pop(producer_id, None)
         if entry is None:
             self.entries.pop(producer_id, None)
-            return
-        self.entries[producer_id] = entry
-        if entry.transaction_first_offset != NO_OFFSET:
-            self.open_transactions[producer_id] = entry.transaction_first_offset
-
-    def first_open_transaction(self) -> int | None:
-        """The smallest first offset of all open transactions."""
-        return min(self.open_transactions.values()) if self.open_transactions else None
+        else:
+            self.entries[producer_id] = entry
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Forgets producers that were silent for `expiration_ms` and have no open transaction; how many."""

@@ -26,7 +26,6 @@ class Removals:
         self._background = background
         self._clock = clock
         self._due: list[tuple[int, str]] = []
-        self.failure_count = 0
 
     def __len__(self) -> int:
         return len(self._due)
@@ -62,5 +61,4 @@ class Removals:
 
     def _done(self, error: BaseException | None) -> None:
         if error is not None:
-            self.failure_count += 1
             logger.warning("cannot remove what is deleted: %s; the next start tries again", error)

@@ -9,16 +9,9 @@ from difflib import get_close_matches
 from signalbox.common.config_table import ConfigTable
 from signalbox.network.config_rows import PREFIXED_KEYS
 from signalbox.network.listener_table import ListenerTable
+from signalbox.wiring.without_effect import WITHOUT_EFFECT
 
 _LISTENER_PREFIX = "listener.name."
-
-# Keys that other versions obey: they are known, and whoever sets one learns that nothing comes of it.
-WITHOUT_EFFECT: Mapping[str, str] = {
-    "inter.broker.protocol.version": "this release forwards and registers as from 3.4 on, whatever it says",
-    "create.topic.policy.class.name": "no policy is asked in this release",
-    "principal.builder.class": "the default builder is used",
-    "ssl.principal.mapping.rules": "a principal is the certificate's whole distinguished name",
-}
 
 
 def doubtful_keys(given: Iterable[str], listener_names: Sequence[str], table: ConfigTable) -> Iterator[tuple[str, str]]:
@@ -30,21 +23,25 @@ def doubtful_keys(given: Iterable[str], listener_names: Sequence[str], table: Co
 
 
 def _doubt(key: str, listener_names: Sequence[str], table: ConfigTable) -> str | None:
-    if key in WITHOUT_EFFECT:
-        return f"has no effect: {WITHOUT_EFFECT[key]}"
     if key in table:
-        return None
+        return _without_effect(key)
     if not key.startswith(_LISTENER_PREFIX):
         return f"is not a known key{_meant(key, [row.name for row in table])}"
     # listener.name.<listener>.<key>, or listener.name.<listener>.<mechanism>.<key> (L5)
     listener, _, rest = key.removeprefix(_LISTENER_PREFIX).partition(".")
     if listener not in listener_names:
         return f"is about a listener that is not in listeners{_meant(listener, listener_names)}"
-    if rest in PREFIXED_KEYS or rest.partition(".")[2] in table:
+    if rest in PREFIXED_KEYS:
+        return _without_effect(rest)
+    if rest.partition(".")[2] in table:
         return None
     if rest in table:
         return "cannot be set for one listener: it holds for the whole broker"
     return f"is not a known key{_meant(rest, sorted(PREFIXED_KEYS))}"
+
+
+def _without_effect(key: str) -> str | None:
+    return f"has no effect: {WITHOUT_EFFECT[key]}" if key in WITHOUT_EFFECT else None
 
 
 def _meant(name: str, names: Sequence[str]) -> str:

@@ -25,12 +25,11 @@ class Housekeeping:
         """Begin. Needs the broker epoch: the audit trail is written under it."""
         parts, config = self._parts, self._config
         logs = parts.data.logs
-        expiration_ms = config["producer.id.expiration.ms"]
         for every_ms, chore in (
             (config["log.retention.check.interval.ms"], logs.retention_slices),
             (config["log.flush.offset.checkpoint.interval.ms"], logs.checkpoint),
             (config["log.flush.scheduler.interval.ms"], logs.flush_due),
-            (config["producer.id.expiration.check.interval.ms"], lambda: logs.expire_producers(expiration_ms)),
+            (config["producer.id.expiration.check.interval.ms"], self._expire_producers),
             (int(ROLLUP_WINDOW_S * 1000), parts.trail.rollups.flush),
         ):
             self._tasks.append(asyncio.get_running_loop().create_task(_repeat(every_ms / 1000, chore)))
@@ -40,6 +39,12 @@ class Housekeeping:
                     parts.trail.audit.write(parts.epochs.broker_epoch, parts.audit_delivery)
                 )
             )
+
+    def _expire_producers(self) -> None:
+        # Read at every round: it can change while the broker runs.
+        expiration_ms = self._parts.around.dynamic.values["producer.id.expiration.ms"]
+        assert isinstance(expiration_ms, int)
+        self._parts.data.logs.expire_producers(expiration_ms)
 
     async def stop(self, drain_s: float) -> None:
         """End the chores; the audit trail gets `drain_s` seconds to be written to its end."""

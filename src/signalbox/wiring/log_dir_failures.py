@@ -31,7 +31,7 @@ class LogDirFailures:
     def __call__(self, directory: LogDirectory) -> None:
         if self.replicas is not None:
             self.replicas.logs_failed()
-        if self.logs is not None and not any(each.online for each in self.logs.directories):
+        if self.logs is not None and not self.logs.has_online_directory:
             self._fail("no log directory works any more")
             return
         if self._telling is None or self._telling.done():

@@ -50,6 +50,7 @@ from signalbox.wiring.control_requests import ControlRequests
 from signalbox.wiring.controller_parts import build_controller
 from signalbox.wiring.controller_requests import ChannelVersions
 from signalbox.wiring.controller_ways import ControllerWays, build_controller_ways
+from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.guards import Guards, read_guards
 from signalbox.wiring.handler_table import HandlerParts, build_handlers
 from signalbox.wiring.hot_path import build_hot_path
@@ -152,6 +153,7 @@ async def build_parts(
         epochs=OwnEpochs(config.node_id),
         cache=cache,
         repository=repository,
+        dynamic=DynamicBrokerConfig(repository, config.node_id, NODE_CONFIG, config.values),
         guards=guards,
         channel=ways.channel,
         data_loop=_data_loop(config, trail.metrics),

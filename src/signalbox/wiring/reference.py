@@ -15,6 +15,7 @@ from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
 from signalbox.network.config_rows import NETWORK_CONFIG
 from signalbox.replication.config_rows import REPLICATION_CONFIG
 from signalbox.storage.config_rows import STORAGE_CONFIG
+from signalbox.wiring.without_effect import WITHOUT_EFFECT
 
 _SECTIONS: tuple[tuple[str, ConfigTable], ...] = (
     ("Broker", BROKER_CONFIG),
@@ -55,6 +56,8 @@ def configuration_page() -> str:
             default = "" if row.default is None or secret else f"`{format_value(row.default)}`"
             change = "per topic" if table is TOPIC_CONFIG else row.dynamic.value
             doc = row.doc.replace("|", "\\|")
+            if row.name in WITHOUT_EFFECT:
+                doc += f" No effect yet: {WITHOUT_EFFECT[row.name]}."
             lines.append(f"| `{row.name}` | {row.type.name.lower()} | {default} | {change} | {doc} |")
     return "\n".join(lines) + "\n"
 

@@ -20,7 +20,6 @@ from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.replication.replica_metrics import measure_replicas
 from signalbox.replication.replica_parts import Engine, Neighbours
 from signalbox.storage.background import ThreadBackground
-from signalbox.storage.config_rows import topic_defaults
 from signalbox.storage.file_system import RealFileSystem
 from signalbox.storage.log_manager import LogManager
 from signalbox.transport.data_loop import DataLoop
@@ -28,6 +27,7 @@ from signalbox.wiring.cluster_view import CachedClusterView
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_requests import ChannelAlterPartition
 from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog
+from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.guards import Guards
 from signalbox.wiring.leader_channels import LeaderConnector
 from signalbox.wiring.log_dir_failures import LogDirFailures
@@ -44,6 +44,7 @@ class Surroundings:
     epochs: OwnEpochs
     cache: MetadataCache
     repository: ConfigRepository
+    dynamic: DynamicBrokerConfig
     guards: Guards
     channel: ControllerChannel
     data_loop: DataLoop
@@ -63,7 +64,7 @@ class ReplicaSide:
 def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -> ReplicaSide:
     """Logs opened and recovered, replicas that host nothing yet."""
     config, loop = around.config, asyncio.get_running_loop()
-    configs = TopicConfigView(around.repository, topic_defaults(config.values))
+    configs = TopicConfigView(around.repository, around.dynamic)
     logs = LogManager(
         config["log.dirs"] or [config["log.dir"]],
         RealFileSystem(),
@@ -95,7 +96,7 @@ def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -
     measure_replicas(around.metrics, replicas)
     log_dir_failures.replicas, log_dir_failures.logs = replicas, logs
     logs.start(around.cluster_id, config.node_id, configs.log_config)
-    around.repository.subscribe(partial(_topic_config_changed, replicas))
+    around.repository.subscribe(partial(_config_changed, replicas, around.dynamic))
     # Twice the runtime's own deadline: the runtime gives up first and knows that the batch may still commit.
     offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])
     coordinator = open_group_coordinator(offsets_log, around.clock, config.values, around.metrics)
@@ -103,7 +104,9 @@ def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -
     return ReplicaSide(logs, replicas, coordinator, log_dir_failures, vanished)
 
 
-def _topic_config_changed(replicas: ReplicaManager, entity_path: str, configs: object) -> None:
+def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, entity_path: str, configs: object) -> None:
     kind, _, name = entity_path.partition("/")
     if kind == "topics":
         replicas.update_topic_config(name)
+    elif dynamic.is_set_by(entity_path):
+        replicas.update_topic_defaults()

@@ -80,7 +80,7 @@ def test_identities(cluster_id: str | None, node_id: int, error: Error) -> None:
 
 @pytest.mark.spec("R2")
 def test_before_authentication_as_after_it() -> None:
-    stranger = context(authenticated=False)
+    stranger = context("ANONYMOUS")  # who a SASL connection is until it has logged in
     assert ask(5, stranger, cluster_id="cluster", node_id=2, **NAMED).error_code == Error.REBOOTSTRAP_REQUIRED
 
 

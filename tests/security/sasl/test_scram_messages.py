@@ -6,13 +6,9 @@ from hypothesis import strategies as st
 
 from signalbox.security.sasl.mechanism import SaslError
 from signalbox.security.sasl.scram_messages import (
-    SCRAM_MECHANISMS,
     escape_name,
-    format_credential,
-    make_credential,
     parse_client_final,
     parse_client_first,
-    parse_credential,
     parse_server_final,
     parse_server_first,
     unescape_name,
@@ -65,18 +61,3 @@ def test_names_survive_escaping(name: str) -> None:
     escaped = escape_name(name)
     assert "," not in escaped
     assert unescape_name(escaped) == name
-
-
-@pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
-def test_credentials_survive_the_store(mechanism: str) -> None:
-    credential = make_credential(mechanism, "pencil", b"0123456789abcdef")
-    text = format_credential(credential)
-    assert text.startswith("salt=MDEyMzQ1Njc4OWFiY2RlZg==,stored_key=")
-    assert text.endswith(",iterations=4096")
-    assert parse_credential(text) == credential
-
-
-@pytest.mark.parametrize("text", ["", "salt=AA==", "salt=!,stored_key=AA==,server_key=AA==,iterations=4096"])
-def test_text_that_is_no_credential(text: str) -> None:
-    with pytest.raises(ValueError):
-        parse_credential(text)

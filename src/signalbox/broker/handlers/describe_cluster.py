@@ -17,6 +17,7 @@ from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from signalbox.security.authorizer import Authorizer
 
 _BROKERS, _CONTROLLERS = 1, 2
+_ENDPOINT_TYPES_FROM = 1  # and their errors
 
 
 class DescribeClusterHandler:
@@ -35,7 +36,7 @@ class DescribeClusterHandler:
         if asked != _BROKERS:
             known = asked == _CONTROLLERS
             code = Error.MISMATCHED_ENDPOINT_TYPE if known else Error.UNSUPPORTED_ENDPOINT_TYPE
-            if request.header.api_version == 0:
+            if request.header.api_version < _ENDPOINT_TYPES_FROM:
                 code = Error.INVALID_REQUEST
             text = "this listener serves brokers" if known else f"endpoint type {asked} is unknown"
             return DescribeClusterResponse(error_code=code, error_message=text)

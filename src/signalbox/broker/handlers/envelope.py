@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 from signalbox.broker.api_request import Answer, ApiRequest, CloseConnection, FinalAnswer, RawAnswer
 from signalbox.broker.cluster_action import may_act_on_cluster
-from signalbox.broker.envelope import names_not_controller, unwrap
+from signalbox.broker.envelope import unwrap
 from signalbox.broker.ports import ActiveController
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
+from signalbox.protocol.answer_errors import says_not_controller
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.envelope import EnvelopeResponse
 from signalbox.security.authorizer import Authorizer
@@ -69,7 +70,7 @@ class EnvelopeHandler:
         answer = await self._router.settle(inner, self._router.answer(inner))
         if isinstance(answer, RawAnswer):
             return EnvelopeResponse(response_data=answer.payload)
-        if names_not_controller(answer):
+        if says_not_controller(answer):
             return EnvelopeResponse(error_code=Error.NOT_CONTROLLER)
         return EnvelopeResponse(response_data=b"".join(self._router.encode(inner, answer)))
 

@@ -28,6 +28,9 @@ from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from signalbox.security.authorizer import Authorizer
 
 _Topic = MetadataResponse.MetadataResponseTopic
+_NULL_MEANS_ALL_FROM = 1
+_CREATION_IS_ASKED_FROM = 4
+_POLICY_VIOLATION_FROM = 10
 _ID_LOOKUPS_FROM = 12
 
 
@@ -66,7 +69,7 @@ class MetadataHandler:
         version = request.header.api_version
         if body.topics is not None and version < _ID_LOOKUPS_FROM and any(_names_no_topic(t) for t in body.topics):
             raise KafkaError(Error.INVALID_REQUEST, "topics are asked for by name below version 12")
-        if body.topics is None or (version == 0 and not body.topics):
+        if body.topics is None or (version < _NULL_MEANS_ALL_FROM and not body.topics):
             return self._response(request, self._all_topics(request))
         if any(topic.topic_id != ZERO_UUID for topic in body.topics):
             ids = dict.fromkeys(topic.topic_id for topic in body.topics if topic.topic_id != ZERO_UUID)
@@ -74,7 +77,8 @@ class MetadataHandler:
         names = dict.fromkeys(topic.name or "" for topic in body.topics)  # once each, as in Kafka
         found = [self._by_name(request, name) for name in names]
         missing = [topic for topic in found if topic.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION]
-        if missing and self._creation is not None and (body.allow_auto_topic_creation or version < 4):
+        wanted = body.allow_auto_topic_creation or version < _CREATION_IS_ASKED_FROM
+        if missing and wanted and self._creation is not None:
             return self._created(request, found, self._creation)
         return self._response(request, found)
 
@@ -119,7 +123,7 @@ class MetadataHandler:
             if not self._may_create(request, name):
                 return _Topic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name)
             code, _ = await creation.create(name, request)
-            if code == Error.POLICY_VIOLATION and request.header.api_version < 10:
+            if code == Error.POLICY_VIOLATION and request.header.api_version < _POLICY_VIOLATION_FROM:
                 code = Error.TOPIC_AUTHORIZATION_FAILED
             if code == Error.REQUEST_TIMED_OUT:
                 code = Error.LEADER_NOT_AVAILABLE  # it may well be there soon: the client asks again

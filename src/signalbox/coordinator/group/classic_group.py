@@ -16,8 +16,6 @@ from signalbox.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, sub
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupResponse
 
-Moved = Callable[[GroupState, GroupState], None]
-
 
 class ClassicGroup:
     """`now_ms` at creation and at every transition becomes the state's timestamp (KIP-211 counts from it)."""

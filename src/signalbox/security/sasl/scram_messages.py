@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from signalbox.security.sasl.mechanism import SaslError
 
 MIN_ITERATIONS = 4096
-MAX_ITERATIONS = 16384
 _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 SCRAM_MECHANISMS = tuple(_HASHES)
 
@@ -98,26 +97,6 @@ def credential_from_salted(mechanism: str, salted: bytes, salt: bytes, iteration
 def make_credential(mechanism: str, password: str, salt: bytes, iterations: int = MIN_ITERATIONS) -> ScramCredential:
     """A credential from a password, for JAAS files, tests and command lines."""
     return credential_from_salted(mechanism, salted_password(mechanism, password, salt, iterations), salt, iterations)
-
-
-def format_credential(credential: ScramCredential) -> str:
-    """Kafka's text of a credential in the metadata store."""
-    salt, stored_key, server_key = map(encode_base64, (credential.salt, credential.stored_key, credential.server_key))
-    return f"salt={salt},stored_key={stored_key},server_key={server_key},iterations={credential.iterations}"
-
-
-def parse_credential(text: str) -> ScramCredential:
-    """The credential behind Kafka's text; ValueError when it is none."""
-    fields = dict(piece.split("=", 1) for piece in text.split(",") if "=" in piece)
-    try:
-        return ScramCredential(
-            base64.b64decode(fields["salt"], validate=True),
-            base64.b64decode(fields["stored_key"], validate=True),
-            base64.b64decode(fields["server_key"], validate=True),
-            int(fields["iterations"]),
-        )
-    except (KeyError, binascii.Error) as error:
-        raise ValueError(f"not a SCRAM credential: {error}") from error
 
 
 def escape_name(name: str) -> str:

@@ -208,28 +208,35 @@ class SqliteMetadataStore:
             self._tick_running = True
             self._ask(lambda: self._on_worker_tick(pieces)).add_done_callback(self._ticked)
 
-    def _on_worker_tick(self, pieces: _Pieces) -> dict[int, str] | None:
-        """All sessions if anybody else has committed since the last tick."""
+    def _on_worker_tick(self, pieces: _Pieces) -> tuple[int, dict[int, str]] | None:
+        """Data version and all sessions if anybody else has committed since the last tick."""
         version = pieces.database().data_version()
         if version == self._last_data_version:
             return None
-        self._last_data_version = version
-        return pieces.database().sessions()
+        return version, pieces.database().sessions()
 
-    def _ticked(self, answer: asyncio.Future[dict[int, str] | None]) -> None:
+    def _ticked(self, answer: asyncio.Future[tuple[int, dict[int, str]] | None]) -> None:
         self._tick_running = False
         pieces = self._pieces
-        if pieces is None or answer.cancelled() or answer.exception() is not None or answer.result() is None:
+        if pieces is None or answer.cancelled() or answer.exception() is not None:
             return
-        self._sessions_listed(answer)
+        news = answer.result()
+        if news is None:
+            return
+        # Only now: a read that failed must not make the news pass for seen.
+        self._last_data_version, sessions = news
+        self._take_sessions(sessions)
         self._look(self._watches.paths(), pieces)
 
     # Sessions
 
-    def _sessions_listed(self, answer: asyncio.Future[dict[int, str]] | asyncio.Future[dict[int, str] | None]) -> None:
-        if self._closed or self._pieces is None or answer.cancelled() or answer.exception() is not None:
+    def _sessions_listed(self, answer: asyncio.Future[dict[int, str]]) -> None:
+        if not answer.cancelled() and answer.exception() is None:
+            self._take_sessions(answer.result())
+
+    def _take_sessions(self, sessions: dict[int, str]) -> None:
+        if self._closed or self._pieces is None:
             return
-        sessions = answer.result() or {}
         if self._session_id and self._session_id not in sessions:
             self._session_is_lost(self._session_id)
         self._pieces.peers.update(sessions, self._session_id)

@@ -1,0 +1,59 @@
+"""The broker keys' values as they hold now: this broker's dynamic value, else that of all brokers, else what
+server.properties says, else the table's default (KIP-226).
+
+As in Kafka, a stored value that cannot be read and one of a key that only a restart can change do not count: another
+program or an older release may have written them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from signalbox.common.config_table import ConfigTable, Dynamic, Value
+from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.layout import DEFAULT_ENTITY
+
+log = logging.getLogger(__name__)
+
+
+class DynamicBrokerConfig:
+    """`static` are the typed values of server.properties with the defaults of `table`."""
+
+    def __init__(
+        self, repository: ConfigRepository, node_id: int, table: ConfigTable, static: Mapping[str, Value]
+    ) -> None:
+        self._repository = repository
+        self._node_id = node_id
+        self._table = table
+        self._static = static
+        self._levels: tuple[Configs, Configs] = ({}, {})
+        self._values = static
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """Every key's value; the same object until one changes."""
+        for_all = self._repository.broker_default_config()
+        for_this = self._repository.broker_config(self._node_id)
+        # The repository replaces an entity's configs, it never changes them: comparing objects is enough.
+        if for_all is not self._levels[0] or for_this is not self._levels[1]:
+            self._levels = (for_all, for_this)
+            self._values = {**self._static, **self._read(for_all), **self._read(for_this)}
+        return self._values
+
+    def is_set_by(self, entity_path: str) -> bool:
+        """Whether this entity's configs are this broker's."""
+        return entity_path in (f"brokers/{self._node_id}", f"brokers/{DEFAULT_ENTITY}")
+
+    def _read(self, configs: Configs) -> dict[str, Value]:
+        read: dict[str, Value] = {}
+        for key, text in configs.items():
+            row = self._table.get(key)
+            if row is None or row.dynamic is Dynamic.READ_ONLY:
+                continue
+            try:
+                read[key] = row.parse(text)
+            except ValueError as error:
+                log.error("the dynamic broker config %s is not obeyed: %s", key, error)
+        return read

@@ -1,0 +1,49 @@
+"""Keys that other versions obey and this release does not: start-up warns of them and the reference page says so.
+
+A test holds every config row against the sources: a row that nobody reads stands here, and one that is read does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from signalbox.common.topic_config import TOPIC_CONFIG
+
+_NO_COMPACTION = "logs are not compacted in this release"
+_NO_THROTTLE = "replication is not throttled in this release"
+_NO_TIERS = "there is no tiered storage"
+_OWN_LEVEL = "the codec's usual level is taken"
+
+_OF_BROKERS: Mapping[str, str] = {
+    "inter.broker.protocol.version": "this release forwards and registers as from 3.4 on, whatever it says",
+    "create.topic.policy.class.name": "no policy is asked in this release",
+    "principal.builder.class": "the default builder is used",
+    "ssl.principal.mapping.rules": "a principal is the certificate's whole distinguished name",
+    "log.dir.failure.timeout.ms": "a broker without a working log directory ends at once",
+    "log.initial.task.delay.ms": "every task runs for the first time when its interval is over",
+    "log.flush.start.offset.checkpoint.interval.ms": "log start offsets are saved together with the recovery points",
+}
+_OF_TOPICS: Mapping[str, str] = {
+    "compression.gzip.level": _OWN_LEVEL,
+    "compression.lz4.level": _OWN_LEVEL,
+    "compression.zstd.level": _OWN_LEVEL,
+    "delete.retention.ms": _NO_COMPACTION,
+    "follower.replication.throttled.replicas": _NO_THROTTLE,
+    "leader.replication.throttled.replicas": _NO_THROTTLE,
+    "local.retention.bytes": _NO_TIERS,
+    "local.retention.ms": _NO_TIERS,
+    "max.compaction.lag.ms": _NO_COMPACTION,
+    "min.cleanable.dirty.ratio": _NO_COMPACTION,
+    "min.compaction.lag.ms": _NO_COMPACTION,
+    "preallocate": "a segment's file grows as it is written",
+    "remote.log.copy.disable": _NO_TIERS,
+    "remote.log.delete.on.disable": _NO_TIERS,
+    "remote.storage.enable": _NO_TIERS,
+}
+
+WITHOUT_EFFECT: Mapping[str, str] = {
+    **_OF_BROKERS,
+    **_OF_TOPICS,
+    **{row.synonym: _OF_TOPICS[row.name] for row in TOPIC_CONFIG if row.synonym and row.name in _OF_TOPICS},
+}
+"""Why nothing comes of a key: keys of brokers, of topics, and the brokers' defaults of those topics' keys."""

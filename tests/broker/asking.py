@@ -92,6 +92,11 @@ def context(principal: str = "alice", listener: str = "CLIENT", **more: Any) -> 
     return RequestContext("c-1", listener, SecurityProtocol.PLAINTEXT, "10.0.0.7", b"\x0a\0\0\x07", **fields)
 
 
+def from_broker() -> RequestContext:
+    """A connection of a broker, on the listener where brokers speak to each other."""
+    return context("alice", "REPLICATION", inter_broker=True)
+
+
 def request_of(
     body: Any, version: int, who: RequestContext | None = None, *, client_id: str = "test", correlation_id: int = 7
 ) -> ApiRequest:

@@ -10,9 +10,12 @@ from confluent_kafka import Consumer, TopicPartition
 
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.protocol.messages.stop_replica import StopReplicaRequest
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 from tests.system.clusters import RoutedCluster, metric, until
 from tests.system.wire import dial
 
@@ -87,7 +90,13 @@ def test_an_old_controller_is_refused(cluster: RoutedCluster) -> None:
 
 
 @pytest.mark.spec("C4", "F4")
-def test_controller_requests_on_a_client_listener_do_nothing_new(cluster: RoutedCluster) -> None:
+def test_nobody_poses_as_the_controller_on_a_client_listener(cluster: RoutedCluster) -> None:
+    forged: dict[str, Any] = {"controller_id": 3, "controller_epoch": 1_000_000, "broker_epoch": -1}
     with dial(cluster, 1, "CLIENT") as wire:
-        answer = wire.ask(ApiKey.LEADER_AND_ISR, 7, LeaderAndIsrRequest(controller_id=3, controller_epoch=0))
-    assert answer.error_code == 11, "STALE_CONTROLLER_EPOCH"
+        for key, version, request in (
+            (ApiKey.LEADER_AND_ISR, 7, LeaderAndIsrRequest(**forged)),
+            (ApiKey.UPDATE_METADATA, 8, UpdateMetadataRequest(**forged)),
+            (ApiKey.STOP_REPLICA, 4, StopReplicaRequest(**forged)),
+        ):
+            assert wire.ask(key, version, request).error_code == Error.CLUSTER_AUTHORIZATION_FAILED
+        assert len(wire.ask(ApiKey.METADATA, 12, MetadataRequest()).brokers) == 3

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.file_slice import FileSlice
-from signalbox.common.limits import MAX_SEND_QUEUE_BYTES
+from signalbox.common.limits import MAX_SEND_QUEUE_BYTES, PAUSE_READING_BYTES
 from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
 from signalbox.transport.data_loop import DataLoop
 from tests.transport.loopback import Owner, data_channel, framed, read_exactly, read_frame, socket_pair, until
@@ -182,6 +182,47 @@ def test_the_send_queue_is_bounded() -> None:
                 assert not owner.channel.closed
                 owner.send(b"", megabyte)  # in two chunks, so that nothing is copied
             assert "does not read" in await owner.closed
+
+    asyncio.run(main())
+
+
+def test_a_peer_that_does_not_read_is_not_read_from_either() -> None:
+    """Pipelined requests must not turn into answers faster than these leave."""
+
+    async def main() -> None:
+        answer = bytes(1 << 20)
+        async with data_channel() as (_, owner, client):
+            served: list[bytes] = []
+
+            def serve(frame: memoryview, _buffer: object) -> None:
+                served.append(bytes(frame))
+                owner.channel.send_frame((answer,))
+
+            owner.channel.on_frame = serve
+            requests = [b"%d" % number for number in range(400)]
+            await asyncio.get_running_loop().sock_sendall(client, b"".join(map(framed, requests)))
+            await until(lambda: owner.channel.stalled_since is not None)
+            assert owner.channel.queued_bytes <= PAUSE_READING_BYTES + len(answer) + 4
+            assert len(served) < 20
+            for _ in requests:
+                assert len(await read_frame(client)) == len(answer)
+            assert served == requests
+
+    asyncio.run(main())
+
+
+def test_the_owner_stays_muted_when_the_answers_have_left() -> None:
+    async def main() -> None:
+        async with data_channel() as (_, owner, client):
+            owner.channel.mute()
+            owner.send(bytes(2 * PAUSE_READING_BYTES))
+            client.send(framed(b"later"))
+            assert len(await read_frame(client)) == 2 * PAUSE_READING_BYTES
+            await until(lambda: owner.channel.queued_bytes == 0)
+            assert owner.channel.muted
+            assert owner.frames.empty()
+            owner.channel.unmute()
+            assert await owner.frames.get() == b"later"
 
     asyncio.run(main())
 

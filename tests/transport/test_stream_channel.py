@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.file_slice import FileSlice
+from signalbox.common.limits import PAUSE_READING_BYTES
 from signalbox.transport.buffer_pool import BufferPool
 from signalbox.transport.data_channel import PEER_CLOSED
 from signalbox.transport.stream_channel import StreamChannel
 from signalbox.transport.tls_session import TlsSession
-from tests.transport.loopback import Owner, framed
+from tests.transport.loopback import Owner, framed, until
 from tests.transport.test_tls_session import contexts
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -105,6 +106,30 @@ def test_a_large_file_slice_waits_for_a_slow_reader(tls: bool, tmp_path: Path) -
                 assert owner.channel.stalled_since is not None
                 assert await answer(reader) == b"head" + content + b"tail"
                 assert owner.channel.queued_bytes == 0
+
+    asyncio.run(main())
+
+
+def test_a_peer_that_does_not_read_is_not_read_from_either() -> None:
+    async def main() -> None:
+        pages = bytes(1 << 20)
+        async with stream_channel() as (owner, (reader, writer)):
+            await owner.ready.wait()
+            served: list[bytes] = []
+
+            def serve(frame: memoryview, _buffer: object) -> None:
+                served.append(bytes(frame))
+                owner.channel.send_frame((pages,))
+
+            owner.channel.on_frame = serve
+            requests = [b"%d" % number for number in range(100)]
+            writer.write(b"".join(map(framed, requests)))
+            await until(lambda: owner.channel.queued_bytes > PAUSE_READING_BYTES)
+            assert owner.channel.queued_bytes <= PAUSE_READING_BYTES + len(pages) + 4
+            assert len(served) < 50
+            for _ in requests:
+                assert len(await answer(reader)) == len(pages)
+            assert served == requests
 
     asyncio.run(main())
 

@@ -1,4 +1,10 @@
-"""The one right that broker-to-broker requests need: CLUSTER_ACTION on the cluster (facts: authorizer, per API)."""
+"""What broker-to-broker requests need: CLUSTER_ACTION on the cluster (facts: authorizer, per API), and the right door.
+
+Between controller and brokers nobody speaks on a listener of clients: requests go to the target's control plane or
+inter-broker listener (SPEC, *Resolved*), so elsewhere they are refused whoever sends them. Without an authorizer
+everybody has CLUSTER_ACTION; the door still keeps a client from posing as the controller. Replicas' fetches are not
+held to it: in a rolling change of the inter-broker listener a follower may still come by the old one.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +19,13 @@ def may_act_on_cluster(authorizer: Authorizer, context: RequestContext) -> bool:
 
 
 def require_cluster_action(authorizer: Authorizer, context: RequestContext) -> None:
-    """KafkaError(CLUSTER_AUTHORIZATION_FAILED) unless the principal may act as a broker."""
+    """KafkaError(CLUSTER_AUTHORIZATION_FAILED) unless the principal may act as a broker, on a listener of brokers."""
+    if not (context.inter_broker or context.control_plane or context.privileged):
+        raise KafkaError(
+            Error.CLUSTER_AUTHORIZATION_FAILED,
+            f"controller and brokers do not speak on listener {context.listener_name}, but on inter.broker.listener.name "
+            "and control.plane.listener.name",
+        )
     if not may_act_on_cluster(authorizer, context):
         raise KafkaError(
             Error.CLUSTER_AUTHORIZATION_FAILED,

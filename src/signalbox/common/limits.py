@@ -11,6 +11,7 @@ MAX_ARRAY_ELEMENTS = 1_000_000  # of one array in one message, over and above wh
 # Connections
 MAX_HOT_SHAPES_PER_CONNECTION = 32  # remembered request prefixes; the oldest goes first
 MAX_HOT_SHAPE_PARTITIONS = 8  # requests for more partitions take the generic path
+PAUSE_READING_BYTES = 4_194_304  # of unsent answers: no further request is read until they have left
 MAX_SEND_QUEUE_BYTES = 268_435_456  # a peer that lets this much pile up is closed
 SHARED_RECEIVE_BUFFER_BYTES = 262_144  # one buffer for all idle connections of a data loop
 MAX_IDLE_POOL_BYTES = 67_108_864  # receive buffers kept for reuse by one data loop; trimmed when not needed
@@ -31,6 +32,7 @@ MAX_FORWARDS_QUEUED = 10_000  # beyond it a forwarded request is answered REQUES
 # Decisions
 MAX_TOPICS_PER_CREATE = 10_000  # topics in one CreateTopics request
 MAX_PARTITIONS_PER_TOPIC = 10_000
+MAX_PARTITIONS_PER_REQUEST = 10_000  # new ones, of all its topics: Kafka's MAX_PARTITIONS_PER_BATCH; a decision holds the loop
 
 # Audit
 MAX_AUDIT_EVENTS_QUEUED = 10_000  # more are dropped: the gap in `seq` shows it

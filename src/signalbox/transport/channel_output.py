@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from signalbox.common.file_slice import FileSlice
-from signalbox.common.limits import MAX_SEND_QUEUE_BYTES, SENDFILE_FROM_BYTES
+from signalbox.common.limits import MAX_SEND_QUEUE_BYTES, PAUSE_READING_BYTES, SENDFILE_FROM_BYTES
 from signalbox.transport.data_loop import READ, WRITE, DataLoop
 from signalbox.transport.frame_channel import Chunk
 from signalbox.transport.send_queue import SendQueue, read_slice
@@ -28,8 +28,8 @@ class ChannelOutput(ABC):
     """What `DataChannel` is built on. `stalled_since`: monotonic seconds since when the peer takes nothing."""
 
     __slots__ = (
-        "_closing", "_corked", "_flushing", "_interest", "_loop", "_queue", "_send", "_sock", "bytes_out", "closed",
-        "stalled_since",
+        "_closing", "_corked", "_flushing", "_held", "_interest", "_loop", "_queue", "_send", "_sock", "bytes_out",
+        "closed", "stalled_since",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket) -> None:
@@ -39,6 +39,7 @@ class ChannelOutput(ABC):
         self._queue = SendQueue(loop.staging)
         self._corked = False
         self._flushing = False
+        self._held = False
         self._closing: str | None = None
         self._interest = READ
         self.bytes_out = 0
@@ -47,6 +48,14 @@ class ChannelOutput(ABC):
 
     @abstractmethod
     def mute(self) -> None: ...
+
+    @abstractmethod
+    def hold(self) -> None:
+        """Deliver no frame, whatever the owner says, until what is queued has left."""
+
+    @abstractmethod
+    def let_go(self) -> None:
+        """What is queued has left."""
 
     @abstractmethod
     def close(self, reason: str) -> None: ...
@@ -141,7 +150,10 @@ class ChannelOutput(ABC):
     def _flush_soon(self) -> None:
         if self._queue.size_bytes > MAX_SEND_QUEUE_BYTES:
             self.close(f"more than {MAX_SEND_QUEUE_BYTES} bytes wait for a peer that does not read")
-        elif not self._flushing:
+            return
+        if self._queue.size_bytes > PAUSE_READING_BYTES:
+            self.hold()
+        if not self._flushing:
             self._flushing = True
             self._loop.flush_soon(self)
 
@@ -173,6 +185,8 @@ class ChannelOutput(ABC):
                 self._set_interest(self._interest & ~WRITE)
             if self._closing is not None:
                 self.close(self._closing)
+            elif self._held:
+                self.let_go()
         elif self.stalled_since is None:
             self._await_room()
         elif count:
@@ -181,6 +195,8 @@ class ChannelOutput(ABC):
     def _await_room(self) -> None:
         self.stalled_since = self._loop.now
         self._set_interest(self._interest | WRITE)
+        if self._queue.size_bytes > PAUSE_READING_BYTES:
+            self.hold()
 
     def _set_interest(self, interest: int) -> None:
         if interest != self._interest and not self.closed:

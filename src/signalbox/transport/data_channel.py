@@ -38,8 +38,8 @@ class DataChannel(ChannelOutput):
     """See `FrameChannel` for the interface."""
 
     __slots__ = (
-        "_arrived", "_expects_large", "_reader", "_recv_into", "_resuming", "_size_prefix", "_view", "active_at",
-        "bytes_in", "fault", "local_address", "on_closed", "on_ready", "peer_address",
+        "_arrived", "_expects_large", "_owner_muted", "_reader", "_recv_into", "_resuming", "_size_prefix", "_view",
+        "active_at", "bytes_in", "fault", "local_address", "on_closed", "on_ready", "peer_address",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket, max_frame_bytes: int = MAX_FRAME_SIZE_BYTES) -> None:
@@ -54,6 +54,7 @@ class DataChannel(ChannelOutput):
         self._recv_into = sock.recv_into
         self._arrived = 0  # bytes at the end of a large frame that waits for its slice
         self._resuming = False
+        self._owner_muted = False
         self.on_ready: OpenCallback = _unset
         self.on_closed: ClosedCallback = _unset
         self.fault = ""
@@ -95,12 +96,22 @@ class DataChannel(ChannelOutput):
         return self._sock.fileno()
 
     def mute(self) -> None:
-        self._reader.muted = True
+        self._reader.muted = self._owner_muted = True
         self._resuming = False
+
+    def hold(self) -> None:
+        self._reader.muted = self._held = True
+        self._resuming = False
+
+    def let_go(self) -> None:
+        self._held = False
+        if not self._owner_muted:
+            self.unmute()
 
     def unmute(self) -> None:
         reader = self._reader
-        if not reader.muted or self._resuming or self.closed or self._closing is not None:
+        self._owner_muted = False
+        if not reader.muted or self._held or self._resuming or self.closed or self._closing is not None:
             return
         if self._has_input():
             # Stay muted until then: bytes that arrive meanwhile must not overtake the backlog.

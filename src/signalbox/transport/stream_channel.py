@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from signalbox.common.file_slice import FileSlice
-from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_SEND_QUEUE_BYTES
+from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_SEND_QUEUE_BYTES, PAUSE_READING_BYTES
 from signalbox.transport.buffer_pool import BufferPool, PooledBuffer
 from signalbox.transport.data_channel import PEER_CLOSED
 from signalbox.transport.frame_channel import Chunk, ClosedCallback, FrameCallback, OpenCallback
@@ -47,6 +47,7 @@ class StreamChannel(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._writable = True
         self._resuming = False
+        self._owner_muted = self._held = False
         self._closing: str | None = None
         self.on_ready: OpenCallback = _unset
         self.fault = ""
@@ -102,16 +103,20 @@ class StreamChannel(asyncio.Protocol):
         self.queued_bytes += sum(map(len, chunks))
         if self.queued_bytes > MAX_SEND_QUEUE_BYTES:
             self.close(f"more than {MAX_SEND_QUEUE_BYTES} bytes wait for a peer that does not read")
-        else:
-            self._pump()
+            return
+        self._pump()
+        if self.queued_bytes > PAUSE_READING_BYTES:
+            self._reader.muted = self._held = True
+            self._resuming = False
 
     def mute(self) -> None:
-        self._reader.muted = True
+        self._reader.muted = self._owner_muted = True
         self._resuming = False
 
     def unmute(self) -> None:
         reader = self._reader
-        if not reader.muted or self._resuming or self.closed or self._closing is not None:
+        self._owner_muted = False
+        if not reader.muted or self._held or self._resuming or self.closed or self._closing is not None:
             return
         if reader.has_backlog:
             # Stay muted until then: bytes that arrive meanwhile must not overtake the backlog.
@@ -292,6 +297,10 @@ class StreamChannel(asyncio.Protocol):
                 self._tls.write(data)
                 data = self._tls.outgoing()
             self._write(data)
+        if self._held and not self._chunks:
+            self._held = False
+            if not self._owner_muted:
+                self.unmute()
         if self._closing is not None and not self._chunks:
             reason, self._closing = self._closing, None
             self._finish_close(reason)

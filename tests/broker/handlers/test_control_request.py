@@ -12,7 +12,7 @@ from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, Lead
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from signalbox.wiring.own_epochs import OwnEpochs
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, request_of
+from tests.broker.asking import ALLOW_ALL, acl, answer_to, from_broker, request_of
 
 STATE = LeaderAndIsrRequest.LeaderAndIsrPartitionState(partition_index=2)
 KINDS = {
@@ -42,7 +42,7 @@ def ask(kind: Any, authorizer: Any = ALLOW_ALL, version: int | None = None, **fi
         return response()
 
     body = kind(**{**more, "controller_epoch": 5, **fields})
-    request = request_of(body, newest if version is None else version)
+    request = request_of(body, newest if version is None else version, from_broker())
     return answer_to(ControlRequestHandler(authorizer, epochs(), apply), request), applied
 
 
@@ -80,6 +80,6 @@ def test_a_client_may_not(kind: Any) -> None:
 def test_a_newer_controller_is_remembered() -> None:
     mine = epochs()
     handler = ControlRequestHandler(ALLOW_ALL, mine, lambda body, version: UpdateMetadataResponse())
-    answer_to(handler, request_of(UpdateMetadataRequest(controller_epoch=9), 8))
+    answer_to(handler, request_of(UpdateMetadataRequest(controller_epoch=9), 8, from_broker()))
     assert mine.controller_epoch == 9
-    assert answer_to(handler, request_of(UpdateMetadataRequest(controller_epoch=8), 8)).error_code == 11
+    assert answer_to(handler, request_of(UpdateMetadataRequest(controller_epoch=8), 8, from_broker())).error_code == 11

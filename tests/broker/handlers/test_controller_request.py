@@ -12,7 +12,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
-from tests.broker.asking import ALLOW_ALL, acl, request_of
+from tests.broker.asking import ALLOW_ALL, acl, from_broker, request_of
 from tests.broker.handlers.house import House
 
 ASKED = [
@@ -25,7 +25,7 @@ CASES = [pytest.param(key, body, v, id=f"{key.name}-{v}") for key, body, version
 
 def ask(house: House, key: ApiKey, body: Any, version: int, authorizer: Any) -> Any:
     handler = ControllerRequestHandler(key, house.parts.controller, authorizer)
-    return house.answer(handler, request_of(body, version))
+    return house.answer(handler, request_of(body, version, from_broker()))
 
 
 @pytest.mark.parametrize(("key", "body", "version"), CASES)

@@ -7,10 +7,12 @@ import pytest
 from signalbox.broker.authorization import (
     allowed_names,
     may,
+    may_change_records,
     may_on_cluster,
     operations_bit_field,
     require_group,
 )
+from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.acl import AclOperation, ResourceType
 from tests.broker.asking import ALLOW_ALL, acl, context
@@ -55,3 +57,12 @@ def test_without_an_authorizer_all_operations_of_the_type_are_there(
 def test_only_what_is_allowed_is_set() -> None:
     bits = operations_bit_field(acl(("alice", "READ", "t")), context(), ResourceType.TOPIC, "t")
     assert bits == 1 << AclOperation.READ | 1 << AclOperation.DESCRIBE
+
+
+def test_the_audit_trail_is_the_brokers_to_write_and_to_cut() -> None:
+    broker = context("broker", "REPLICATION", inter_broker=True)
+    for operation in (AclOperation.WRITE, AclOperation.DELETE):
+        assert may_change_records(ALLOW_ALL, broker, operation, AUDIT_TOPIC)
+        assert not may_change_records(ALLOW_ALL, context("alice"), operation, AUDIT_TOPIC)
+        assert may_change_records(ALLOW_ALL, context("alice"), operation, "flights")
+        assert not may_change_records(acl(), context("alice"), operation, "flights")

@@ -32,6 +32,8 @@ def test_defaults(key: str, default: object) -> None:
         ("max.request.partition.size.limit", "0", "below"),
         ("audit.topic.replication.factor", "0", "below"),
         ("audit.topic.replication.factor", "40000", "not between"),
+        ("metrics.http.port", "70000", "70000 is not between -1 and 65535"),
+        ("metrics.http.port", "-2", "not between"),
         ("audit.enable", "yes", "neither true nor false"),
     ],
 )

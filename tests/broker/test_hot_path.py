@@ -223,13 +223,13 @@ def test_random_requests_are_answered_alike(plan: list[object]) -> None:
 
 @pytest.mark.parametrize("version", PRODUCE_VERSIONS)
 @pytest.mark.parametrize("partitions", [(0,), (3, 1, 2), tuple(range(8))])
-def test_a_repeated_produce_is_hot_at_every_version(twins: Twins, version: int, partitions: tuple[int, ...]) -> None:
+def test_a_repeated_produce_is_hot_where_zstd_is_known(twins: Twins, version: int, partitions: tuple[int, ...]) -> None:
     for number in range(6):
         answered = twins.send(
             Produce(version, (-1, 1, 0)[version % 3], partitions, producer_id=5, size=10 + 40 * number)
         )
         assert len(answered) == 1
-    assert twins.hot.hits == 4  # the first introduces the kind, the second is learnt
+    assert twins.hot.hits == (4 if version >= 7 else 0)  # the first introduces the kind, the second is learnt
 
 
 def test_a_request_for_nine_partitions_is_never_hot(twins: Twins) -> None:

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.common.clock import ManualClock
+from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import decode_response_header
-from signalbox.protocol.messages.produce import ProduceResponse
+from signalbox.protocol.messages.produce import ProduceRequest, ProduceResponse
+from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.replication.ports import TopicSettings
-from tests.broker.test_hot_path import Produce, Twins, twins_in
+from tests.broker.test_hot_path import Produce, Twins, request, twins_in
+from tests.replication.memory_cluster import TOPIC, batch_of
 
 
 @pytest.fixture
@@ -55,6 +59,24 @@ def test_the_same_head_with_another_second_partition_is_learnt_anew(twins: Twins
     for partitions in ((0, 1), (0, 1), (0, 1), (0, 2), (0, 2), (0, 2)):
         twins.send(Produce(9, 1, partitions))
     assert twins.hot.hits >= 1
+
+
+def test_a_partition_that_comes_twice_is_never_hot(twins: Twins) -> None:
+    for _ in range(4):
+        [answer] = twins.send(Produce(9, 1, (0, 1, 0)))
+        assert errors(answer, 9) == [0, 0]
+    assert twins.hot.hits == 0
+
+
+@pytest.mark.parametrize(("version", "error"), [(6, Error.UNSUPPORTED_COMPRESSION_TYPE), (7, Error.NONE)])
+def test_zstd_needs_version_7_however_often_it_comes(twins: Twins, version: int, error: Error) -> None:
+    packed = encode_batch([Record(value=b"v", timestamp=ManualClock().now_ms())], compression="zstd")
+    for records in (batch_of(b"v"), batch_of(b"v"), batch_of(b"v"), packed, packed):
+        data = ProduceRequest.PartitionProduceData(index=0, records=bytes(records))
+        topic = ProduceRequest.TopicProduceData(name=TOPIC, partition_data=[data])
+        body = ProduceRequest(acks=1, timeout_ms=500, topic_data=[topic]).encode(version)
+        [answer] = twins.send_raw(request(ApiKey.PRODUCE, version, body))
+    assert errors(answer, version) == [error]
 
 
 @pytest.mark.parametrize("acks", [0, 1, -1])

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.wiring.test_serve import properties
 
@@ -27,6 +30,37 @@ def test_the_same_process_serves(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=20)
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("trouble", ["owner", "metrics port", "store", "log directory"])
+def test_a_start_that_this_machine_refuses_is_one_line_with_the_key(tmp_path: Path, trouble: str) -> None:
+    data = tmp_path / "data"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        if trouble == "owner":
+            data.mkdir()
+            (data / "meta.properties").write_text("version=1\ncluster.id=another\nnode.id=1\n")
+        elif trouble == "log directory":
+            data.write_text("a file")
+        key, entry, changes = {
+            "owner": ("log.dirs", str(data), {}),
+            "metrics port": ("metrics.http.port", str(port), {"metrics__http__port": str(port)}),
+            "store": ("metadata.store", "sqlite:/proc/m.db", {"metadata__store": "sqlite:/proc/m.db"}),
+            "log directory": ("log.dirs", str(data), {}),
+        }[trouble]
+        done = subprocess.run(
+            [*SIGNALBOX, "start", str(properties(tmp_path, **changes))],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Traceback" not in done.stderr
+    errors = [line for line in done.stderr.splitlines() if " ERROR " in line]
+    assert len(errors) == 1, done.stderr
+    assert f"not started: {key} ({entry}): " in errors[0]
+    assert done.stderr.splitlines()[-1] == errors[0]
 
 
 def test_faults_are_told_with_exit_code_2(tmp_path: Path) -> None:

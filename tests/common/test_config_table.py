@@ -39,10 +39,26 @@ def test_all_faults_come_at_once_and_name_key_and_entry() -> None:
     assert "'c' is not one of a, b" in faults[2].problem
 
 
-@pytest.mark.parametrize("text", ["x", "", "3000000000"])
+@pytest.mark.parametrize("text", ["x", "", "3000000000", "1_000", "\u0661", "\u00a01", "1.0", "0x1", "9" * 5000])
 def test_an_int_is_a_32_bit_number(text: str) -> None:
     with pytest.raises(ValueError):
         TABLE["size.bytes"].parse(text)
+
+
+@pytest.mark.parametrize(("text", "value"), [("+7", 7), ("-0", 0), ("007", 7), ("\t\x0042\r\n", 42)])
+def test_numbers_as_java_reads_them(text: str, value: int) -> None:
+    assert TABLE["size.bytes"].parse(text) == value
+
+
+@pytest.mark.parametrize("text", ["nan", "0_1", "infinity", "\u0661", ".", "1e", ""])
+def test_what_is_a_number_to_python_alone(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a number"):
+        TABLE["share"].parse(text)
+
+
+@pytest.mark.parametrize(("text", "value"), [(" .5 ", 0.5), ("1.", 1.0), ("+5e-1", 0.5)])
+def test_decimals(text: str, value: float) -> None:
+    assert TABLE["share"].parse(text) == value
 
 
 def test_two_rows_of_one_name_are_refused() -> None:

@@ -20,11 +20,26 @@ def test_defaults_are_kafkas() -> None:
         ("min.insync.replicas", "0"),
         ("compression.type", "rar"),
         ("leader.replication.throttled.replicas", "0-1"),
+        ("leader.replication.throttled.replicas", "\u0660:1"),
+        ("retention.ms", "1_000"),
+        ("compression.gzip.level", "0"),
+        ("compression.gzip.level", "-2"),
+        ("compression.gzip.level", "10"),
+        ("compression.lz4.level", "0"),
+        ("compression.lz4.level", "18"),
+        ("compression.zstd.level", "-131073"),
+        ("compression.zstd.level", "23"),
     ],
 )
 def test_values_kafka_refuses_are_refused(key: str, text: str) -> None:
     with pytest.raises(ValueError):
         TOPIC_CONFIG[key].parse(text)
+
+
+@pytest.mark.parametrize(("codec", "levels"), [("gzip", (-1, 1, 9)), ("lz4", (1, 17)), ("zstd", (-131072, 0, 22))])
+def test_the_levels_there_are(codec: str, levels: tuple[int, ...]) -> None:
+    row = TOPIC_CONFIG[f"compression.{codec}.level"]
+    assert tuple(row.parse(str(level)) for level in levels) == levels
 
 
 def test_tiered_storage_cannot_be_asked_for() -> None:

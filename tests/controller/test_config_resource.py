@@ -20,9 +20,10 @@ BROKER_KEYS = ConfigTable(
 GIVEN = inputs(broker_config_table=BROKER_KEYS)
 CONTEXT = make_context(
     1,
+    7,
     topics={"t": {0: "1*"}, "going": {0: "1*"}},
     deleting={"going": frozenset()},
-    configs={"brokers/1": {"broker.id": "1"}},
+    configs={"brokers/1": {"broker.id": "1"}, "brokers/8": {}},
 )
 TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER
 
@@ -33,6 +34,7 @@ TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER
         (TOPIC, "t", "topics/t"),
         (BROKER, "1", "brokers/1"),
         (BROKER, "007", "brokers/7"),
+        (BROKER, "8", "brokers/8"),  # down, but it has been here
         (BROKER, "", "brokers/<default>"),
     ],
 )
@@ -48,6 +50,8 @@ def test_found(kind: int, name: str, entity_path: str) -> None:
         (TOPIC, "a b", Error.INVALID_TOPIC_EXCEPTION),
         (BROKER, "x", Error.INVALID_REQUEST),
         (BROKER, "-1", Error.INVALID_REQUEST),
+        (BROKER, "99", Error.BROKER_ID_NOT_REGISTERED),
+        (BROKER, "9" * 5000, Error.BROKER_ID_NOT_REGISTERED),
         (ResourceType.BROKER_LOGGER, "1", Error.INVALID_REQUEST),
         (99, "1", Error.INVALID_REQUEST),
     ],

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from signalbox.common.limits import MAX_PARTITIONS_PER_TOPIC
+from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST, MAX_PARTITIONS_PER_TOPIC
 from signalbox.controller.decision import Decision, LeadersAnnounced
 from signalbox.controller.partition_creation import create_partitions
 from signalbox.metadata.topic_assignment import TopicAssignment
@@ -79,6 +79,17 @@ def test_refusals(topic: CreatePartitionsRequest.CreatePartitionsTopic, error: E
 def test_twice_and_others() -> None:
     decision = decide(wanted("t", 3), wanted("t", 4), wanted("none", 1))
     assert errors(decision) == [Error.INVALID_REQUEST, Error.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+@pytest.mark.parametrize("by_hand", [None, [[1, 2]] * (MAX_PARTITIONS_PER_REQUEST - 1)])
+def test_partitions_are_counted_over_the_whole_request(by_hand: list[list[int]] | None) -> None:
+    context = make_context(1, 2, topics={"t": {0: "1* 2"}, "u": {0: "1*"}})
+    for more, refused in ((1, False), (2, True)):
+        topics = [wanted("t", MAX_PARTITIONS_PER_REQUEST, by_hand), wanted("u", 1 + more), wanted("none", 5)]
+        request = CreatePartitionsRequest(topics=topics, timeout_ms=5, validate_only=True)
+        expected = [Error.NONE, Error.NONE, Error.UNKNOWN_TOPIC_OR_PARTITION]
+        decision = create_partitions(context, inputs(), request)
+        assert errors(decision) == ([Error.POLICY_VIOLATION] * 3 if refused else expected)
 
 
 def test_a_running_reassignment_is_in_the_way() -> None:

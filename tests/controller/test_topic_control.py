@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from signalbox.common.ids import ZERO_UUID
-from signalbox.common.limits import MAX_PARTITIONS_PER_TOPIC, MAX_TOPICS_PER_CREATE
+from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST, MAX_TOPICS_PER_CREATE
 from signalbox.controller.decision import Decision, LeadersAnnounced
 from signalbox.controller.ports import PolicyViolation
 from signalbox.controller.records import TopicCreated
@@ -123,7 +123,7 @@ def test_a_topic_named_twice_is_refused_once() -> None:
         (assigned("t", [(0, [1])], num_partitions=1), Error.INVALID_REQUEST, "Both"),
         (assigned("t", [(0, [1])], replication_factor=1), Error.INVALID_REQUEST, "Both"),
         (topic("t", 0), Error.INVALID_PARTITIONS, "larger than 0"),
-        (topic("t", MAX_PARTITIONS_PER_TOPIC + 1), Error.INVALID_PARTITIONS, "MAX_PARTITIONS_PER_TOPIC"),
+        (topic("t", MAX_PARTITIONS_PER_REQUEST + 1), Error.POLICY_VIOLATION, "Excessively large"),
         (topic("t", 1, 0), Error.INVALID_REPLICATION_FACTOR, "larger than 0"),
         (topic("t", 1, 4), Error.INVALID_REPLICATION_FACTOR, "available brokers: 3"),
         (assigned("t", [(0, [1, 1])]), Error.INVALID_REPLICA_ASSIGNMENT, "Duplicate"),
@@ -166,6 +166,40 @@ def test_a_crowd_is_refused_with_the_limits_name() -> None:
     results = response_of(decision).topics
     assert {each.error_code for each in results} == {Error.POLICY_VIOLATION}
     assert "MAX_TOPICS_PER_CREATE" in (results[0].error_message or "")
+
+
+def no_placement(broker_count: int) -> int:
+    raise AssertionError("placement has begun")
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        [topic(f"t{number}", MAX_PARTITIONS_PER_REQUEST) for number in range(1000)],
+        [topic("t", MAX_PARTITIONS_PER_REQUEST), assigned("u", [(0, [1])])],
+        [assigned("t", [(number, [1]) for number in range(MAX_PARTITIONS_PER_REQUEST)]), topic("u")],
+    ],
+)
+@pytest.mark.parametrize("validate_only", [False, True])
+def test_partitions_are_counted_over_the_whole_request(wanted: list[Topic], validate_only: bool) -> None:
+    request = CreateTopicsRequest(topics=wanted, timeout_ms=1, validate_only=validate_only)
+    decision = create_topics(CONTEXT, replace(inputs(), draw=no_placement), request)
+    results = response_of(decision).topics
+    assert [each.name for each in results] == [each.name for each in wanted]
+    assert {(each.error_code, each.error_message) for each in results} == {
+        (Error.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+    }
+    assert decision.records == ()
+
+
+def test_what_cannot_be_created_does_not_count() -> None:
+    many = MAX_PARTITIONS_PER_REQUEST
+    decision = decide(topic("t", many, 1), topic("u", many), topic("u", many), topic("v", -5), validate_only=True)
+    assert [(each.name, each.error_code) for each in response_of(decision).topics] == [
+        ("t", Error.NONE),
+        ("u", Error.INVALID_REQUEST),
+        ("v", Error.INVALID_PARTITIONS),
+    ]
 
 
 class Refusing:

@@ -1,17 +1,27 @@
+import random
+
 import pytest
 
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.protocol.records.batch_header import check_crc
+from signalbox.protocol.records.batch_header import check_crc, read_batch_header, write_batch_header
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 from signalbox.storage.batch_admission import admit_batch, batch_rules, needs_care
 from signalbox.storage.log_config import LogConfig
 from tests.storage.workbench import NOW_MS, batch
+
+MIB = 1 << 20
 
 
 def admit(data: bytes, config: LogConfig, from_client: bool = True) -> tuple[bytes, int]:
     stored, header, stamp = admit_batch(data, config, batch_rules(config), NOW_MS, from_client)
     assert check_crc(stored, header)
     return bytes(stored), stamp
+
+
+def refusal(data: bytes, config: LogConfig) -> Error:
+    with pytest.raises(KafkaError) as refused:
+        admit(data, config)
+    return refused.value.error
 
 
 @pytest.mark.parametrize(
@@ -64,6 +74,59 @@ def test_markers_are_not_for_clients() -> None:
         transactional=True,
         control=True,
     )
-    with pytest.raises(KafkaError, match="control"):
+    with pytest.raises(KafkaError, match="transactions are not supported"):
         admit(marker, LogConfig())
     assert admit(marker, LogConfig(), from_client=False)[0] == marker
+
+
+def test_a_client_may_not_write_in_a_transaction() -> None:
+    data = encode_batch(
+        [Record(value=b"v", timestamp=NOW_MS)], producer_id=5, producer_epoch=0, base_sequence=0, transactional=True
+    )
+    assert refusal(data, LogConfig()) is Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert admit(data, LogConfig(), from_client=False)[0] == data
+
+
+# -- batches that unpack to much ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("max_message_bytes", "unpacked_bytes"),
+    [(1000, 16 * MIB), (MIB, 16 * MIB), (3 * MIB, 48 * MIB), (2**31 - 1, 256 * MIB)],
+)
+def test_how_much_a_topic_unpacks(max_message_bytes: int, unpacked_bytes: int) -> None:
+    assert batch_rules(LogConfig(max_message_bytes=max_message_bytes)).max_unpacked_bytes == unpacked_bytes
+
+
+@pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
+def test_a_bomb_is_refused_where_it_would_be_unpacked(codec: str) -> None:
+    bomb = encode_batch([Record(key=b"k", value=bytes(17 * MIB), timestamp=NOW_MS)], compression=codec)
+    assert refusal(bomb, LogConfig(compression_type="snappy")) is Error.MESSAGE_TOO_LARGE
+    assert refusal(bomb, LogConfig(cleanup_policy=("compact",))) is Error.MESSAGE_TOO_LARGE
+    assert admit(bomb, LogConfig())[0] == bomb
+    assert admit(bomb, LogConfig(max_message_bytes=2 * MIB, compression_type="gzip"))
+
+
+def test_what_a_batch_is_packed_into_must_be_allowed_too() -> None:
+    data = encode_batch([Record(value=bytes(20_000), timestamp=NOW_MS)], compression="zstd")
+    config = LogConfig(max_message_bytes=10_000, compression_type="uncompressed")
+    assert refusal(data, config) is Error.MESSAGE_TOO_LARGE
+
+
+def test_records_are_counted_before_they_are_packed_otherwise() -> None:
+    noise = random.Random(1)
+    rows = [Record(value=noise.randbytes(600), timestamp=NOW_MS) for _ in range(3)]
+    data = encode_batch(rows, compression="zstd")  # too large to be unpacked for the count alone
+    lying = write_batch_header(read_batch_header(data)._replace(record_count=5, last_offset_delta=4), data[61:])
+    assert admit(lying, LogConfig())[0] == lying
+    assert refusal(lying, LogConfig(compression_type="lz4")) is Error.INVALID_RECORD
+
+
+def test_a_compacted_topic_does_not_read_millions_of_records() -> None:
+    config = LogConfig(cleanup_policy=("compact",), max_message_bytes=7_000)
+
+    def smallest(count: int) -> bytes:
+        return encode_batch([Record(key=b"", value=b"", timestamp=NOW_MS)] * count, compression="zstd")
+
+    assert admit(smallest(1_000), config)
+    assert refusal(smallest(1_001), config) is Error.MESSAGE_TOO_LARGE

@@ -1,6 +1,7 @@
 """The two ways into a log: a leader's batch from a producer, a follower's batches from its leader."""
 
 import errno
+import os
 import struct
 import tempfile
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import unpack_header
+from signalbox.protocol.records.record_lengths import COUNTED_COMPRESSED_BYTES
 from signalbox.protocol.records.validate import validate_batches
 from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.batch_admission import batch_rules
@@ -106,7 +108,7 @@ def test_sequences_wrap_around(tmp_path: Path) -> None:
         (batch(1)[:-1] + b"?", Error.CORRUPT_MESSAGE),
         (batch(1, size=2000), Error.MESSAGE_TOO_LARGE),
         (batch(1, timestamp=NOW_MS + 3_600_001), Error.INVALID_TIMESTAMP),
-        (batch(1)[:16] + b"\1" + batch(1)[17:], Error.UNSUPPORTED_FOR_MESSAGE_FORMAT),
+        (batch(1)[:16] + b"\1" + batch(1)[17:], Error.INVALID_RECORD),
         (batch(1, size=950), Error.RECORD_LIST_TOO_LARGE),
     ],
     ids=["nothing", "no header", "cut off", "two batches", "checksum", "too large", "future", "format 1", "segment"],
@@ -233,12 +235,15 @@ NEAR = st.sampled_from([-2, -1, 0, 1, 2, 3, 4, 5, 7, 8, 16, 64, 100, 3000, NOW_M
     signed=st.booleans(),
     cut=st.sampled_from([0, 0, 0, 1]),
     producer_id=st.sampled_from([-1, 5]),
+    count=st.sampled_from([3, 3, 30]),
+    size=st.sampled_from([20, 0, 500]),
+    compression=st.sampled_from(["none", "none", "lz4", "zstd"]),
 )
 def test_what_passes_at_a_glance_passes_the_careful_check_and_the_other_way_round(
-    changes: dict[str, int], signed: bool, cut: int, producer_id: int
+    changes: dict[str, int], signed: bool, cut: int, producer_id: int, count: int, size: int, compression: str
 ) -> None:
     config = LogConfig(max_message_bytes=2000)
-    data = bytearray(batch(3, producer_id=producer_id))
+    data = bytearray(batch(count, size=size, producer_id=producer_id, compression=compression))
     for name, value in changes.items():
         code, position = FIELDS[name]
         bits = struct.calcsize(f">{code}") * 8
@@ -253,5 +258,24 @@ def test_what_passes_at_a_glance_passes_the_careful_check_and_the_other_way_roun
     except KafkaError:
         assert not glance
     else:
-        flagged = header.is_transactional or header.attributes > 4  # legal, but not ordinary
-        assert glance != flagged
+        flagged = header.attributes > 4  # legal, but not ordinary
+        to_unpack = header.compression > 0 and len(final) <= COUNTED_COMPRESSED_BYTES
+        assert glance != (flagged or to_unpack)
+
+
+@pytest.mark.parametrize("compression", ["none", "lz4", "zstd"])
+@pytest.mark.parametrize("size", [1, 400])
+def test_a_header_cannot_move_the_end_of_a_log_by_its_word_alone(tmp_path: Path, compression: str, size: int) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(1))
+    data = bytearray(batch(20, size=size, compression=compression))
+    if compression != "none":
+        data += os.urandom(1000 if size > 1 else 0)  # large ones are not unpacked
+    struct.pack_into(">i", data, 8, len(data) - 12)
+    struct.pack_into(">i", data, 23, 2**31 - 2)
+    struct.pack_into(">i", data, 57, 2**31 - 1)
+    struct.pack_into(">I", data, 17, crc32c(memoryview(data)[21:]))
+    with pytest.raises(KafkaError, match="INVALID_RECORD"):
+        log.append_as_leader(data, 0, NOW_MS)
+    append(log, batch(1))
+    assert offsets(log) == [0, 1]

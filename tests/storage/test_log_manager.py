@@ -1,4 +1,5 @@
 import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ import pytest
 
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
+from signalbox.common.start_refused import StartRefused
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_queue import OnWritten
 from signalbox.storage.faulty_file_system import FaultyFileSystem
@@ -195,8 +197,43 @@ def test_somebody_elses_directory_is_refused(tmp_path: Path) -> None:
 def test_a_broker_without_a_working_directory_does_not_start(tmp_path: Path) -> None:
     disk = FaultyFileSystem()
     disk.fail("make_directory", errno.EROFS)
-    with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
-        manager(tmp_path / "a", file_system=disk)
+    with pytest.raises(StartRefused) as refused:
+        manager(tmp_path / "a", tmp_path / "b", file_system=disk)
+    assert [(fault.key, fault.entry) for fault in refused.value.faults] == [
+        ("log.dirs", str(tmp_path / "a")),
+        ("log.dirs", str(tmp_path / "b")),
+    ]
+    assert os.strerror(errno.EROFS) in str(refused.value)
+
+
+@pytest.mark.parametrize(("place", "problem"), [("", errno.EEXIST), ("below", errno.ENOTDIR)])
+def test_a_file_is_no_log_directory_and_that_is_said_once(
+    tmp_path: Path, place: str, problem: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "a").write_text("a file")
+    path = tmp_path / "a" / place
+    with pytest.raises(StartRefused) as refused:
+        manager(path)
+    assert str(refused.value) == (
+        f"log.dirs ({path}): cannot be used: {path}: {os.strerror(problem)}. "
+        "Name a folder that this broker can make and write to"
+    )
+    assert not caplog.records
+
+
+def test_a_name_that_is_none_is_no_log_directory(tmp_path: Path) -> None:
+    with pytest.raises(StartRefused, match=r"^log\.dirs .*: embedded null byte\. Name a folder"):
+        manager(tmp_path / "a\0b")
+
+
+def test_a_start_goes_on_with_the_directories_that_work(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "a").write_text("a file")
+    logs = manager(tmp_path / "a", tmp_path / "b")
+    assert [directory.online for directory in logs.directories] == [False, True]
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
+        f"log directory {tmp_path / 'a'} goes offline"
+    ]
+    logs.close()
 
 
 def test_a_log_start_survives_a_kill(tmp_path: Path) -> None:

@@ -30,18 +30,39 @@ def test_version_0_of_zookeeper_brokers_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["version=1\ncluster.id=a\n", "version=1\nnode.id=x\n", "broker.id=1\ndirectory.id=!\n"]
+    ("content", "problem"),
+    [
+        (b"", "meta.properties: broker.id is missing"),
+        (b"no such thing as a line of ours\n", "meta.properties: broker.id is missing"),
+        (b"version=1\ncluster.id=a\n", "meta.properties: node.id is missing"),
+        (b"version=1\nnode.id=x\n", "meta.properties: node.id=x is not a whole number"),
+        (b"version=9\nnode.id=1\n", "meta.properties: version=9 is not one of 0, 1"),
+        (b"broker.id=1\ndirectory.id=!\n", "meta.properties: directory.id=! is no id"),
+        (b"node.id=\\uZZZZ\n", "meta.properties:1: \\uZZZZ is not a character"),
+        (b"version=1\nnode.id=\xff\n", "meta.properties is not text in UTF-8"),
+    ],
 )
-def test_a_damaged_file_is_a_fault(tmp_path: Path, text: str) -> None:
-    (tmp_path / "meta.properties").write_text(text)
-    with pytest.raises(MetaPropertiesFault, match=r"meta\.properties"):
+def test_a_damaged_file_is_a_fault(tmp_path: Path, content: bytes, problem: str) -> None:
+    (tmp_path / "meta.properties").write_bytes(content)
+    with pytest.raises(MetaPropertiesFault) as refused:
         read_meta_properties(str(tmp_path))
+    text = str(refused.value)
+    assert text.startswith(f"log.dirs ({tmp_path}): {tmp_path}/{problem}")
+    assert text.endswith(". Restore the file, or give the broker a folder of its own that is empty")
 
 
 def test_the_wrong_owner_is_told_which_key_to_change() -> None:
     found = MetaProperties("abc", 7)
     check_owner("/data", found, "abc", 7)
-    with pytest.raises(MetaPropertiesFault, match="cluster abc"):
+    with pytest.raises(MetaPropertiesFault) as refused:
         check_owner("/data", found, "other", 7)
-    with pytest.raises(MetaPropertiesFault, match=r"node\.id"):
+    assert str(refused.value) == (
+        "log.dirs (/data): /data/meta.properties says cluster.id=abc, but metadata.store is of cluster other. "
+        "Give the broker its own folder, or point metadata.store at the cluster the data came from"
+    )
+    with pytest.raises(MetaPropertiesFault) as refused:
         check_owner("/data", found, "abc", 8)
+    assert str(refused.value) == (
+        "log.dirs (/data): /data/meta.properties says the folder is of node 7, but node.id is 8. "
+        "Correct node.id or log.dirs"
+    )

@@ -43,7 +43,7 @@ def test_markers_are_replayed(tmp_path: Path) -> None:
     data = encode_batch(
         [Record(value=b"x", timestamp=NOW_MS)], producer_id=5, producer_epoch=1, base_sequence=0, transactional=True
     )
-    log.append_as_leader(data, 0, NOW_MS)
+    log.append_as_leader(data, 0, NOW_MS, from_client=False)
     log.flush_appends()
     open_state = replay_producers(DISK, log.body.folder, log.body.segments, 1)
     assert open_state.entries[5].transaction_first_offset == 0

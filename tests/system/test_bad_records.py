@@ -51,8 +51,8 @@ _WRONG: dict[str, tuple[bytes, Error]] = {
     "bytes behind the batch": (batch() + b"tail", Error.CORRUPT_MESSAGE),
     "a negative length": (changed(batch(), batch_length=-1), Error.CORRUPT_MESSAGE),
     "a length of two GB": (changed(batch(), batch_length=2**31 - 1), Error.CORRUPT_MESSAGE),
-    "magic 0": (changed(batch(), magic=0), Error.UNSUPPORTED_FOR_MESSAGE_FORMAT),
-    "magic 1": (changed(batch(), magic=1), Error.UNSUPPORTED_FOR_MESSAGE_FORMAT),
+    "magic 0": (changed(batch(), magic=0), Error.INVALID_RECORD),
+    "magic 1": (changed(batch(), magic=1), Error.INVALID_RECORD),
     "magic 3": (changed(batch(), magic=3), Error.CORRUPT_MESSAGE),
     "more records counted than numbered": (changed(batch(), record_count=4), Error.INVALID_RECORD),
     "fewer records counted than numbered": (changed(batch(), record_count=2), Error.INVALID_RECORD),
@@ -65,7 +65,12 @@ _WRONG: dict[str, tuple[bytes, Error]] = {
     "the broker's own time": (changed(batch(), attributes=0x08), Error.INVALID_TIMESTAMP),
     "a control batch": (changed(batch(), attributes=0x20), Error.INVALID_RECORD),
     "a compression that does not exist": (changed(batch(), attributes=6), Error.CORRUPT_MESSAGE),
-    "a transaction without a producer": (changed(batch(), attributes=0x10), Error.INVALID_RECORD),
+    "a transaction": (changed(batch(), attributes=0x10), Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+    "2147483647 records": (
+        changed(batch(1), record_count=2**31 - 1, last_offset_delta=2**31 - 2),
+        Error.INVALID_RECORD,
+    ),
+    "garbage that claims to be gzip": (changed(batch(), attributes=1), Error.CORRUPT_MESSAGE),
     "a producer without a sequence": (changed(batch(), producer_id=5, producer_epoch=0), Error.INVALID_RECORD),
 }
 

@@ -61,7 +61,9 @@ def test_a_refusal_is_logged_and_enters_the_audit_trail(cluster: RoutedCluster, 
     until(lambda: "trespasser at 127.0.0.1 sent Metadata" in log.read_text(), "a line in the broker's log")
 
     consumer = Consumer({"bootstrap.servers": kafka_bootstrap, "group.id": "control-plane-auditor"})
-    partitions = consumer.list_topics(AUDIT_TOPIC, timeout=10).topics[AUDIT_TOPIC].partitions
+    partitions = until(
+        lambda: consumer.list_topics(AUDIT_TOPIC, timeout=10).topics[AUDIT_TOPIC].partitions, "the audit topic is made"
+    )
     consumer.assign([TopicPartition(AUDIT_TOPIC, partition, 0) for partition in partitions])
 
     def audited() -> dict[str, Any] | None:

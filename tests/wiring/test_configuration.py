@@ -60,3 +60,25 @@ def test_all_faults_come_at_once() -> None:
     )
     assert config is None
     assert {fault.key for fault in faults} >= {"node.id", "metadata.store", "listeners"}
+
+
+def faults_of(**more: str) -> list[tuple[str, str, str]]:
+    values = {**_NODE, **{key.replace("__", "."): value for key, value in more.items()}}
+    config, faults = read_node_config(Properties("a test", values))
+    assert (config is None) == bool(faults)
+    return [(fault.key, fault.entry, fault.problem) for fault in faults]
+
+
+@pytest.mark.parametrize(("key", "text"), [("log.dirs", ""), ("log.dirs", " , "), ("log.dir", ""), ("log.dir", " ")])
+def test_no_log_directory(key: str, text: str) -> None:
+    assert faults_of(**{key: text}) == [(key, "", "is empty")]
+
+
+@pytest.mark.parametrize("text", ["/tmp/a,/tmp/b,/tmp/a", "/tmp/a,/tmp/../tmp/a/"])
+def test_a_log_directory_listed_twice(text: str) -> None:
+    assert faults_of(log__dirs=text) == [("log.dirs", "/tmp/a", "is listed twice")]
+
+
+@pytest.mark.parametrize("key", ["node.id", "broker.id"])
+def test_an_id_that_is_no_number_is_one_fault(key: str) -> None:
+    assert faults_of(**{key: "x"}) == [(key, "x", "'x' is not a whole number")]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import urllib.request
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.common.config_table import ConfigFault
 from signalbox.common.metrics import MetricName
+from signalbox.common.start_refused import StartRefused
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.metrics_page import MetricsPage, render
 
@@ -71,6 +74,30 @@ def test_requests(request_: bytes, status: bytes) -> None:
     answer = asyncio.run(exchange(MetricsPage(MetricRegistry(), "127.0.0.1", 0), request_))
     assert answer.startswith(status)
     assert bool(answer) == bool(status)
+
+
+def refused_start(host: str, port: int) -> ConfigFault:
+    page = MetricsPage(MetricRegistry(), host, port)
+    with pytest.raises(StartRefused) as refused:
+        asyncio.run(page.start())
+    asyncio.run(page.stop())  # safe after it
+    (fault,) = refused.value.faults
+    return fault
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        fault = refused_start("127.0.0.1", port)
+    assert (fault.key, fault.entry) == ("metrics.http.port", str(port))
+    assert fault.problem == "cannot be bound on 127.0.0.1: Address already in use"
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no such host", "a..b"])
+def test_a_host_that_is_not_ours_is_named(host: str) -> None:
+    fault = refused_start(host, 0)
+    assert (fault.key, fault.entry) == ("metrics.http.host", host)
+    assert fault.problem.startswith("cannot be bound with port 0: ")
 
 
 def test_a_broker_that_serves(cluster: Cluster) -> None:

@@ -10,6 +10,7 @@ import pytest
 from signalbox.client.admin import AdminClient
 from signalbox.client.topic_admin import NewTopic
 from signalbox.common.properties_file import Properties
+from signalbox.common.start_refused import StartRefused
 from signalbox.protocol.error_table import KafkaError
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.configuration import read_node_config
@@ -83,6 +84,32 @@ def test_a_start_that_fails_leaves_nothing_behind(tmp_path: Path, trouble: str) 
         await node.stop(controlled=False)
         taken.close()
         await taken.wait_closed()
+        assert await tasks_left() == set()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        ("sqlite:/proc/m.db", "/proc/m.db-peers: "),
+        ("sqlite:/", "has an empty name"),
+        ("sqlite:{folder}/text", "{folder}/text is not a SQLite file"),
+        ("sqlite:{folder}/text/m.db", "{folder}/text: File exists"),
+    ],
+)
+def test_a_store_that_cannot_be_is_refused_with_its_key(tmp_path: Path, setting: str, problem: str) -> None:
+    (tmp_path / "text").write_text("a text, no database")
+    value = setting.format(folder=tmp_path)
+
+    async def scenario() -> None:
+        node = node_in(tmp_path, metadata__store=value)
+        with pytest.raises(StartRefused) as refused:
+            await node.start()
+        (fault,) = refused.value.faults
+        assert (fault.key, fault.entry) == ("metadata.store", value)
+        assert problem.format(folder=tmp_path) in fault.problem
+        await node.stop(controlled=False)
         assert await tasks_left() == set()
 
     asyncio.run(scenario())

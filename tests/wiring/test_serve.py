@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.common.config_table import ConfigFault
+from signalbox.common.start_refused import StartRefused
+from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.serve import load_config, main
 from tests.wiring.settings import VALUES
 
@@ -69,6 +72,31 @@ def test_files_that_cannot_be_read(tmp_path: Path, text: str | None, capsys: pyt
 def test_arguments_that_are_none(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert capsys.readouterr().err.startswith("usage:")
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (StartRefused([ConfigFault("log.dirs", "/a", "is full", "Make room")]), "not started: log.dirs (/a): is full."),
+        (KeyError("unforeseen"), "ended by an error that nobody foresaw"),
+    ],
+)
+def test_whatever_ends_a_start_is_exit_code_1(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    text: str,
+) -> None:
+    async def failing(config: NodeConfig) -> None:
+        raise error
+
+    monkeypatch.setattr("signalbox.wiring.serve.serve", failing)
+    monkeypatch.setattr("signalbox.wiring.serve.start_logging", lambda node: None)
+    assert main([str(properties(tmp_path))]) == 1
+    last = caplog.records[-1]
+    assert last.getMessage().startswith(text)
+    assert (last.exc_info is not None) == isinstance(error, KeyError)
 
 
 def start(file: Path) -> subprocess.Popen[str]:

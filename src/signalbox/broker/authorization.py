@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from signalbox.broker.cluster_action import by_a_door_of_brokers
+from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from signalbox.security.authorizer import Authorizer
@@ -54,6 +56,14 @@ def allowed_names(
 def may(authorizer: Authorizer, context: RequestContext, operation: AclOperation, topic: str) -> bool:
     """Whether the principal may do `operation` on a topic."""
     return authorizer.authorize(context, operation, ResourceType.TOPIC, topic)
+
+
+def may_change_records(authorizer: Authorizer, context: RequestContext, operation: AclOperation, topic: str) -> bool:
+    """The same for the records of a topic: the audit trail's are written by brokers alone, and nobody on a listener of
+    clients forges or cuts it, whatever the authorizer says."""
+    if topic == AUDIT_TOPIC and not by_a_door_of_brokers(context):
+        return False
+    return may(authorizer, context, operation, topic)
 
 
 def may_on_cluster(authorizer: Authorizer, context: RequestContext, operation: AclOperation) -> bool:

@@ -14,17 +14,22 @@ from signalbox.security.authorizer import Authorizer
 from signalbox.security.request_context import RequestContext
 
 
+def by_a_door_of_brokers(context: RequestContext) -> bool:
+    """Whether the connection is on a listener where brokers speak to each other."""
+    return context.inter_broker or context.control_plane or context.privileged
+
+
 def may_act_on_cluster(authorizer: Authorizer, context: RequestContext) -> bool:
     return authorizer.authorize(context, AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
 
 
 def require_cluster_action(authorizer: Authorizer, context: RequestContext) -> None:
     """KafkaError(CLUSTER_AUTHORIZATION_FAILED) unless the principal may act as a broker, on a listener of brokers."""
-    if not (context.inter_broker or context.control_plane or context.privileged):
+    if not by_a_door_of_brokers(context):
         raise KafkaError(
             Error.CLUSTER_AUTHORIZATION_FAILED,
-            f"controller and brokers do not speak on listener {context.listener_name}, but on inter.broker.listener.name "
-            "and control.plane.listener.name",
+            f"controller and brokers do not speak on listener {context.listener_name}, but on "
+            "inter.broker.listener.name and control.plane.listener.name",
         )
     if not may_act_on_cluster(authorizer, context):
         raise KafkaError(

@@ -4,7 +4,7 @@ defaults where Kafka has them; `metadata.store`, `metrics.*` and `audit.*` are o
 
 from __future__ import annotations
 
-from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, at_least
+from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, at_least, between
 
 _B, _S, _I, _L, _SHORT, _LIST, _CLASS = (
     ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT, ConfigType.LONG, ConfigType.SHORT, ConfigType.LIST, ConfigType.CLASS,
@@ -32,7 +32,7 @@ BROKER_CONFIG = ConfigTable(
         ("authorizer.class.name", _CLASS, "", None, Dynamic.READ_ONLY, "Import path of the authorizer; empty allows everything."),
         ("super.users", _S, "", None, Dynamic.READ_ONLY, "Type:name, separated by semicolons: these may do everything."),
         ("allow.everyone.if.no.acl.found", _B, False, None, Dynamic.READ_ONLY, "Whether a resource without ACLs is open to all."),
-        ("metrics.http.port", _I, -1, at_least(-1), Dynamic.READ_ONLY, "Port of the Prometheus page on loopback; -1 is none, 0 any free one."),
+        ("metrics.http.port", _I, -1, between(-1, 65_535), Dynamic.READ_ONLY, "Port of the Prometheus page on loopback; -1 is none, 0 any free one."),
         ("metrics.http.host", _S, "127.0.0.1", None, Dynamic.READ_ONLY, "Address the Prometheus page is bound to."),
         ("audit.enable", _B, True, None, Dynamic.READ_ONLY, "Whether the routing audit trail is written."),
         ("audit.topic.partitions", _I, 3, at_least(1), Dynamic.READ_ONLY, "Partitions of the audit topic when it is created."),

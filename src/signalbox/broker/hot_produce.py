@@ -1,4 +1,4 @@
-"""Hot Produce: up to eight partitions, any acks, versions 3-13.
+"""Hot Produce: up to eight partitions, any acks, versions 7-13 (before 7 each batch is asked whether it is zstd).
 
 A shape's key runs up to the length of the first records; what stands between records and behind the last is constant
 too and compared on every hit. The answer is the generic handler's own, encoded once with marks in the places of
@@ -13,7 +13,7 @@ from functools import partial
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, NoAnswer, RawAnswer, ResponseMessage
 from signalbox.broker.authorization import may
-from signalbox.broker.handlers.produce import ProduceHandler
+from signalbox.broker.handlers.produce import ZSTD_FROM, ProduceHandler
 from signalbox.broker.hot_path import HotConnection, read_header
 from signalbox.broker.hot_produce_shape import ProduceShape, read_shape
 from signalbox.broker.hot_shapes import KEY_AT, HotShapes, is_flexible
@@ -210,7 +210,7 @@ class ConnectionProduce:
         """The generic handler's answer; its size."""
         header = RequestHeader(ApiKey.PRODUCE, self._version, correlation_id, shape.client_id)
         request = ApiRequest(header, shape.body, self._connection.context, b"", 0.0)
-        answer = self._owner.handler.answer(request, [Error.NONE] * len(shape.body.topic_data), tickets)
+        answer = self._owner.handler.answer(request, tickets)
         if isinstance(answer, NoAnswer):
             self._connection.respond_nothing()
         elif isinstance(answer, CloseConnection | RawAnswer):
@@ -266,7 +266,7 @@ class ConnectionProduce:
 
     def _learn(self, frame: memoryview) -> None:
         """Remember what this request looks like, if the next one may be served by it. The generic path serves this."""
-        found = read_header(frame) if self._shapes.may_learn() else None
+        found = read_header(frame) if self._version >= ZSTD_FROM and self._shapes.may_learn() else None
         shape = read_shape(frame, *found) if found is not None else None
         if shape is None or shape.acks not in VALID_ACKS:
             return
@@ -280,15 +280,14 @@ class ConnectionProduce:
                 return
             for asked in topic.partition_data:
                 partition = owner.replicas.partition(topic.name, asked.index)
-                if partition is None or not partition.is_leader:
+                if partition is None or not partition.is_leader or partition in partitions:  # twice: the last counts
                     return
                 partitions.append(partition)
         shape.watch(partitions, image, owner.authorizer.stamp)
         request = ApiRequest(RequestHeader(ApiKey.PRODUCE, self._version, 0, None), shape.body, context, b"", 0.0)
 
         def encode(tickets: Sequence[AppendTicket]) -> bytes:
-            refusals = [Error.NONE] * len(shape.body.topic_data)
-            return _payload(self._version, 0, owner.handler.response(request, refusals, tickets)[0])
+            return _payload(self._version, 0, owner.handler.response(request, tickets)[0])
 
         if shape.take_template(encode):
             assert found is not None

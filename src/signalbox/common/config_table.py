@@ -7,11 +7,17 @@ a user sees the whole list at once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 Value = str | int | float | bool | list[str] | None
+
+# What Kafka reads as a number: Python would take 1_000 and nan as well. Java's trim() takes off the space and below.
+_TRIMMED = "".join(map(chr, range(0x21)))
+_WHOLE = re.compile(r"[+-]?[0-9]{1,100}")  # int() refuses thousands of digits with words of its own
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class ConfigType(Enum):
@@ -136,10 +142,10 @@ def _boolean(text: str) -> Value:
 
 def _integer(low: int, high: int) -> Callable[[str], Value]:
     def parse(text: str) -> Value:
-        try:
-            value = int(text.strip())
-        except ValueError:
-            raise ValueError(f"{text!r} is not a whole number") from None
+        trimmed = text.strip(_TRIMMED)
+        if not _WHOLE.fullmatch(trimmed):
+            raise ValueError(f"{text!r} is not a whole number")
+        value = int(trimmed)
         if not low <= value <= high:
             raise ValueError(f"{value} is not between {low} and {high}")
         return value
@@ -148,10 +154,10 @@ def _integer(low: int, high: int) -> Callable[[str], Value]:
 
 
 def _double(text: str) -> Value:
-    try:
-        return float(text.strip())
-    except ValueError:
-        raise ValueError(f"{text!r} is not a number") from None
+    trimmed = text.strip(_TRIMMED)
+    if not _DECIMAL.fullmatch(trimmed):
+        raise ValueError(f"{text!r} is not a number")
+    return float(trimmed)
 
 
 _PARSERS: dict[ConfigType, Callable[[str], Value]] = {

@@ -6,6 +6,8 @@ from __future__ import annotations
 MAX_FRAME_SIZE_BYTES = 104_857_600  # socket.request.max.bytes' default: a larger frame closes its connection
 MAX_UNAUTHENTICATED_FRAME_BYTES = 524_288  # before authentication nobody needs more (sasl.server.max.receive.size)
 MAX_DECOMPRESSED_BATCH_BYTES = 268_435_456  # a batch that unpacks to more is refused as corrupt
+MIN_APPENDED_UNPACKED_BYTES = 16_777_216  # an append may always unpack this much of one batch ...
+APPENDED_UNPACKED_TIMES = 16  # ... or so many times max.message.bytes: a broker's loop stands still meanwhile
 MAX_ARRAY_ELEMENTS = 1_000_000  # of one array in one message, over and above what the bytes left allow
 
 # Connections
@@ -32,7 +34,7 @@ MAX_FORWARDS_QUEUED = 10_000  # beyond it a forwarded request is answered REQUES
 # Decisions
 MAX_TOPICS_PER_CREATE = 10_000  # topics in one CreateTopics request
 MAX_PARTITIONS_PER_TOPIC = 10_000
-MAX_PARTITIONS_PER_REQUEST = 10_000  # new ones, of all its topics: Kafka's MAX_PARTITIONS_PER_BATCH; a decision holds the loop
+MAX_PARTITIONS_PER_REQUEST = 10_000  # new ones of all its topics, as in Kafka: a decision holds the loop
 
 # Audit
 MAX_AUDIT_EVENTS_QUEUED = 10_000  # more are dropped: the gap in `seq` shows it

@@ -32,9 +32,15 @@ def _throttled_replicas(value: Value) -> str | None:
     pieces = value if isinstance(value, list) else []
     for piece in pieces:
         partition, colon, broker = piece.partition(":")
-        if piece != "*" and not (colon and partition.isdigit() and broker.isdigit()):
+        if piece != "*" and not (piece.isascii() and colon and partition.isdigit() and broker.isdigit()):
             return f"{piece!r} is neither * nor partition:broker"
     return None
+
+
+def _gzip_level(value: Value) -> str | None:
+    """-1 is zlib's own choice; 0, no compression at all, is none of Kafka's levels."""
+    assert isinstance(value, int)
+    return None if value == -1 or 1 <= value <= 9 else f"{value} is neither -1 nor between 1 and 9"
 
 
 def _no_tiered_storage(value: Value) -> str | None:
@@ -46,7 +52,7 @@ TOPIC_CONFIG = ConfigTable(
     for name, type_, default, validator, synonym, doc in (
         ("cleanup.policy", _LIST, ["delete"], one_of("delete", "compact"), "log.cleanup.policy",
          "What happens to old segments: delete them, keep the last record of each key, or both. Logs are not compacted yet: `compact` alone keeps every record for ever."),
-        ("compression.gzip.level", _I, -1, between(-1, 9), "compression.gzip.level", "Level for gzip."),
+        ("compression.gzip.level", _I, -1, _gzip_level, "compression.gzip.level", "Level for gzip."),
         ("compression.lz4.level", _I, 9, between(1, 17), "compression.lz4.level", "Level for lz4."),
         ("compression.zstd.level", _I, 3, between(-131072, 22), "compression.zstd.level", "Level for zstd."),
         ("compression.type", _S, "producer", one_of("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"),

@@ -88,13 +88,23 @@ def find_resource(context: ControllerContext, inputs: Inputs, resource_type: int
             raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         entity_path, table = f"topics/{name}", TOPIC_CONFIG
     elif resource_type == ResourceType.BROKER:
-        if name and not (name.isascii() and name.isdigit()):
-            raise KafkaError(Error.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
-        entity_path = f"brokers/{int(name)}" if name else BROKER_DEFAULT_ENTITY
-        table = inputs.settings.broker_config_table
+        entity_path, table = _broker_entity(context, name), inputs.settings.broker_config_table
     else:
         raise KafkaError(
             Error.INVALID_REQUEST,
             f"Configs of resource type {resource_type} are not altered here: topics (2) and brokers (4) are.",
         )
     return Resource(ResourceType(resource_type), name, entity_path, context.configs.get(entity_path, {}), table)
+
+
+def _broker_entity(context: ControllerContext, name: str) -> str:
+    """A broker that is down may keep and change the configs it has; ids nobody ever had get none."""
+    if not name:
+        return BROKER_DEFAULT_ENTITY
+    if not (name.isascii() and name.isdigit()):
+        raise KafkaError(Error.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+    number = name.lstrip("0") or "0"  # stays text: int() refuses thousands of digits
+    entity_path = f"brokers/{number}"
+    if entity_path not in context.configs and number not in map(str, (*context.brokers, context.controller_id)):
+        raise KafkaError(Error.BROKER_ID_NOT_REGISTERED, f"No node with id {number} found.")
+    return entity_path

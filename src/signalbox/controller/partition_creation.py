@@ -1,4 +1,7 @@
-"""CreatePartitions as a decision: more partitions for topics that exist, placed on or assigned by hand."""
+"""CreatePartitions as a decision: more partitions for topics that exist, placed on or assigned by hand.
+
+More partitions than one decision may place refuse the whole request, as Kafka's bound on one batch of records does.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections import Counter
 from dataclasses import replace
 
 from signalbox.common.ids import TopicPartition
-from signalbox.common.limits import MAX_PARTITIONS_PER_TOPIC
+from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST, MAX_PARTITIONS_PER_TOPIC
 from signalbox.controller.assignment import manual_assignment
 from signalbox.controller.context import ControlledTopic, ControllerContext
 from signalbox.controller.decision import Decision, Inputs, LeadersAnnounced, Visibility
@@ -25,6 +28,7 @@ _Wanted = CreatePartitionsRequest.CreatePartitionsTopic
 def create_partitions(context: ControllerContext, inputs: Inputs, request: CreatePartitionsRequest) -> Decision:
     """Records for every acceptable topic, and the answer for all."""
     named = Counter(topic.name for topic in request.topics)
+    too_many = _wanted_partitions(context, request, named) > MAX_PARTITIONS_PER_REQUEST
     results: dict[str, _Result] = {}
     records: list[Record] = []
     led: list[TopicPartition] = []
@@ -33,6 +37,8 @@ def create_partitions(context: ControllerContext, inputs: Inputs, request: Creat
         if wanted.name in results:
             continue
         try:
+            if too_many:
+                raise KafkaError(Error.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
             if named[wanted.name] > 1:
                 raise KafkaError(Error.INVALID_REQUEST, "Duplicate topic in request.")
             topic, added = _added(context, inputs, wanted)
@@ -59,6 +65,18 @@ def create_partitions(context: ControllerContext, inputs: Inputs, request: Creat
         effects=(LeadersAnnounced(tuple(led), is_new=True),),
         visibility=Visibility(all_led(topic_ids, counts), request.timeout_ms, lambda: _late(response, set(counts))),
     )
+
+
+def _wanted_partitions(context: ControllerContext, request: CreatePartitionsRequest, named: Counter[str]) -> int:
+    """What would have to be placed: topics that cannot grow get their own error."""
+    total = 0
+    for wanted in request.topics:
+        topic = context.usable_topic(wanted.name)
+        if topic is None or named[wanted.name] > 1 or wanted.count > MAX_PARTITIONS_PER_TOPIC:
+            continue
+        more = max(wanted.count - len(topic.assignment.replicas), 0)
+        total += more if wanted.assignments is None else len(wanted.assignments)
+    return total
 
 
 def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple[ControlledTopic, Placement]:

@@ -1,7 +1,8 @@
 """CreateTopics as a decision (facts §5.11). Authorisation and the mutation quota are the handler's business.
 
-Order of checks, per topic: named twice, exists (or on its way out), null config values, both sizes and assignment
-given, placement or manual assignment, name and configs, policy. A topic that fails says so alone; the others go on.
+More partitions than one decision may place refuse the whole request. Then the order of checks, per topic: named twice,
+exists (or on its way out), null config values, both sizes and assignment given, placement or manual assignment, name
+and configs, policy. A topic that fails says so alone; the others go on.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from signalbox.common.ids import ZERO_UUID, TopicPartition
-from signalbox.common.limits import MAX_PARTITIONS_PER_TOPIC, MAX_TOPICS_PER_CREATE
+from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST, MAX_TOPICS_PER_CREATE
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.controller.assignment import manual_assignment
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, ControllerContext, collision_name
@@ -46,6 +47,7 @@ class _NewTopic:
 def create_topics(context: ControllerContext, inputs: Inputs, request: CreateTopicsRequest) -> Decision:
     """Records for every acceptable topic, and the answer for all."""
     named = Counter(topic.name for topic in request.topics)
+    too_many = _wanted_partitions(inputs, request, named) > MAX_PARTITIONS_PER_REQUEST
     created: list[_NewTopic] = []
     results: dict[str, _Result] = {}
     batch_names: dict[str, str] = {}
@@ -53,7 +55,7 @@ def create_topics(context: ControllerContext, inputs: Inputs, request: CreateTop
         if wanted.name in results:
             continue
         try:
-            _refuse_crowd(wanted.name, named, len(request.topics))
+            _refuse_crowd(wanted.name, named, len(request.topics), too_many)
             topic = _decide_topic(context, inputs, wanted, batch_names)
         except KafkaError as refusal:
             results[wanted.name] = _refused(wanted.name, refusal.error, refusal.message)
@@ -97,14 +99,29 @@ def _counts(created: Iterable[_NewTopic]) -> dict[str, int]:
     return {topic.name: len(topic.placement) for topic in created}
 
 
-def _refuse_crowd(name: str, named: Counter[str], topics: int) -> None:
-    if named[name] > 1:
-        raise KafkaError(Error.INVALID_REQUEST, f"Create topics request from client contains topic {name!r} twice.")
+def _wanted_partitions(inputs: Inputs, request: CreateTopicsRequest, named: Counter[str]) -> int:
+    """What would have to be placed: topics named twice are not created, and impossible counts get their own error."""
+    return sum(
+        len(topic.assignments) or max(_partition_count(inputs, topic), 0)
+        for topic in request.topics
+        if named[topic.name] == 1
+    )
+
+
+def _partition_count(inputs: Inputs, wanted: CreateTopicsRequest.CreatableTopic) -> int:
+    return inputs.settings.num_partitions if wanted.num_partitions == _DEFAULTED else wanted.num_partitions
+
+
+def _refuse_crowd(name: str, named: Counter[str], topics: int, too_many_partitions: bool) -> None:
     if topics > MAX_TOPICS_PER_CREATE:
         raise KafkaError(
             Error.POLICY_VIOLATION,
             f"{topics} topics in one request: at most {MAX_TOPICS_PER_CREATE} (MAX_TOPICS_PER_CREATE) are taken.",
         )
+    if too_many_partitions:
+        raise KafkaError(Error.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+    if named[name] > 1:
+        raise KafkaError(Error.INVALID_REQUEST, f"Create topics request from client contains topic {name!r} twice.")
 
 
 def _decide_topic(
@@ -140,15 +157,10 @@ def _placement(context: ControllerContext, inputs: Inputs, wanted: CreateTopicsR
         given = [(each.partition_index, each.broker_ids) for each in wanted.assignments]
         return manual_assignment(context, given, first_partition=0)
     settings = inputs.settings
-    partitions = settings.num_partitions if wanted.num_partitions == _DEFAULTED else wanted.num_partitions
+    partitions = _partition_count(inputs, wanted)
     factor = (
         settings.default_replication_factor if wanted.replication_factor == _DEFAULTED else wanted.replication_factor
     )
-    if partitions > MAX_PARTITIONS_PER_TOPIC:
-        raise KafkaError(
-            Error.INVALID_PARTITIONS,
-            f"{partitions} partitions: a topic has at most {MAX_PARTITIONS_PER_TOPIC} (MAX_PARTITIONS_PER_TOPIC).",
-        )
     return place_replicas(usable_racks(context, factor), PlacementRequest(partitions, factor), inputs.draw)
 
 

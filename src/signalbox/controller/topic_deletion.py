@@ -41,7 +41,11 @@ def delete_topics(context: ControllerContext, inputs: Inputs, request: DeleteTop
     wanted = request.topics or [_State(name=name) for name in request.topic_names]
     results: list[_Result] = []
     going: dict[str, bytes] = {}
+    told: set[object] = set()
     for state, refusal in zip(wanted, _refusals(context, inputs, wanted), strict=True):
+        if _identity(context, state) in told:
+            continue  # Kafka answers a topic that is named twice once
+        told.add(_identity(context, state))
         name = state.name or context.topic_names.get(state.topic_id)
         if refusal is not None:
             results.append(_result(state.name, state.topic_id, refusal.error, refusal.message))
@@ -135,7 +139,7 @@ def _refusal(context: ControllerContext, inputs: Inputs, state: _State, named: C
     if state.name is None and state.topic_id == ZERO_UUID:
         return KafkaError(Error.INVALID_REQUEST, "Neither topic name nor id were specified.")
     if named[_identity(context, state)] > 1:
-        return KafkaError(Error.INVALID_REQUEST, "The topic is named twice in the request.")
+        return KafkaError(Error.INVALID_REQUEST, "The provided topic name maps to an ID that was already supplied.")
     if not inputs.settings.delete_topic_enable:
         return KafkaError(Error.TOPIC_DELETION_DISABLED, "delete.topic.enable is false.")
     if state.name is None and state.topic_id not in context.topic_names:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from signalbox.common.ids import ZERO_UUID
 from signalbox.common.limits import MAX_FETCH_WAIT_MS
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -81,8 +80,8 @@ class FetchCall:
             if not asked.topic:
                 asked.topic = self._hosted.topic_name(asked.key.topic_id) or ""
             if not asked.topic:
-                by_name = asked.key.topic_id == ZERO_UUID
-                self._refused.append((asked, Error.UNKNOWN_TOPIC_OR_PARTITION if by_name else Error.UNKNOWN_TOPIC_ID))
+                unknown = Error.UNKNOWN_TOPIC_ID if self.params.by_topic_id else Error.UNKNOWN_TOPIC_OR_PARTITION
+                self._refused.append((asked, unknown))
             elif self._may_read(asked.topic):
                 self._readable.append(asked)
             else:

@@ -33,6 +33,7 @@ from signalbox.replication.session_cache import SessionCache
 
 Authorize = Callable[[str], bool]
 _FOLLOWERS_READ_FROM_VERSION = 11
+_TOPIC_IDS_FROM_VERSION = 13
 _CURRENT_LEADER_FROM_VERSION = 16
 
 
@@ -100,4 +101,5 @@ class Fetches:
             only_from_leader=replica_id >= 0 or version < _FOLLOWERS_READ_FROM_VERSION,
             tells_leader=version >= _CURRENT_LEADER_FROM_VERSION,
             skips_quiet=session is not None,
+            by_topic_id=version >= _TOPIC_IDS_FROM_VERSION,
         )

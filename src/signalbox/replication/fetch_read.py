@@ -58,6 +58,7 @@ class FetchParams:
     only_from_leader: bool
     tells_leader: bool  # version 16 and later: errors carry the current leader (KIP-951)
     skips_quiet: bool  # an incremental session leaves out what has no news
+    by_topic_id: bool = False  # version 13 and later (KIP-516)
 
     @property
     def from_replica(self) -> bool:

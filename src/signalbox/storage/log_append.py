@@ -24,7 +24,12 @@ from signalbox.protocol.records.batch_header import (
     read_batch_header,
     unpack_header,
 )
-from signalbox.protocol.records.record_lengths import COUNTED_RECORDS, lengths_agree
+from signalbox.protocol.records.record_lengths import (
+    COUNTED_COMPRESSED_BYTES,
+    COUNTED_RECORDS,
+    SMALLEST_RECORD_BYTES,
+    lengths_agree,
+)
 from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.append_queue import DIRECT_WRITE_SIZE_BYTES, AppendQueue, OnWritten
 from signalbox.storage.batch_admission import admit_batch, batch_rules, needs_care
@@ -35,6 +40,8 @@ from signalbox.storage.producer_replay import note_batch
 from signalbox.storage.producer_state import MAX_SEQUENCE
 
 _ZSTD = 4  # the last compression code; larger attributes are flags, which take the careful way
+_PACKED_AND_COUNTED = COUNTED_COMPRESSED_BYTES - LOG_OVERHEAD
+_RECORDS_FROM = HEADER_SIZE - LOG_OVERHEAD  # as batch length counts
 _ASSIGNED = Struct(">qii")  # base offset, batch length, partition leader epoch
 
 
@@ -193,5 +200,11 @@ class LogAppends(AppendQueue):
             and now_ms - base_timestamp <= rules.timestamp_before_max_ms
             and (pid < 0 or (epoch >= 0 and sequence >= 0))
             and crc32c(memoryview(batch)[21:]) == crc
-            and (count > COUNTED_RECORDS or attributes > 0 or lengths_agree(batch, count))
+            and (
+                (length > _PACKED_AND_COUNTED and count * SMALLEST_RECORD_BYTES <= rules.max_unpacked_bytes)
+                if attributes
+                else lengths_agree(batch, count)
+                if count <= COUNTED_RECORDS
+                else count * SMALLEST_RECORD_BYTES <= length - _RECORDS_FROM
+            )
         )

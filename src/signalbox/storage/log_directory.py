@@ -66,8 +66,12 @@ class LogDirectory:
         return self.offline_reason is None
 
     def lock(self) -> None:
-        """Takes the directory for this broker; LogDirectoryLocked when somebody else has it."""
-        self.disk.file_system.make_directory(self.path)
+        """Takes the directory for this broker; LogDirectoryLocked when somebody else has it, OSError when it cannot
+        be made."""
+        try:
+            self.disk.file_system.make_directory(self.path)
+        except ValueError as error:  # a NUL in it: no name of a folder at all
+            raise OSError(errno.EINVAL, str(error), self.path) from error
         fd = os.open(os.path.join(self.path, LOCK_FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from signalbox.common.clock import Clock
+from signalbox.common.config_table import ConfigFault
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
 from signalbox.common.metrics import Metrics, NullMetrics
+from signalbox.common.start_refused import StartRefused, reason
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.background import Background, InlineBackground
 from signalbox.storage.clean_shutdown import take_marker, write_marker
@@ -71,8 +73,8 @@ class LogManager:
     def start(self, cluster_id: str, node_id: int, config_of: ConfigOf | None = None) -> None:
         """Opens every log there is; `config_of` gives the config of a topic.
 
-        LogDirectoryLocked or MetaPropertiesFault when a directory is somebody else's; KafkaError
-        KAFKA_STORAGE_ERROR when no directory can be used.
+        LogDirectoryLocked or MetaPropertiesFault when a directory is somebody else's; StartRefused with every
+        reason when no directory can be used.
         """
         try:
             self._open_directories(cluster_id, node_id, config_of or (lambda topic: LogConfig()))
@@ -82,16 +84,20 @@ class LogManager:
             raise
 
     def _open_directories(self, cluster_id: str, node_id: int, config_of: ConfigOf) -> None:
+        failed: dict[LogDirectory, OSError] = {}
         for directory in self.directories:
             try:
                 self._open_directory(directory, cluster_id, node_id, config_of)
             except OSError as error:
-                directory.fail(error, "opening it")
+                failed[directory] = error
             except KafkaError as error:
                 if error.error != Error.KAFKA_STORAGE_ERROR:
                     raise
-        if not self.has_online_directory:
-            self.directories[0].refuse_offline()
+        # Going offline is said and acted on: when nothing is left to go on with, the refusal alone says it.
+        if all(directory in failed or not directory.online for directory in self.directories):
+            raise StartRefused([_unusable(directory, failed.get(directory)) for directory in self.directories])
+        for directory, cause in failed.items():
+            directory.fail(cause, "opening it")
 
     def _open_directory(self, directory: LogDirectory, cluster_id: str, node_id: int, config_of: ConfigOf) -> None:
         file_system = directory.disk.file_system
@@ -287,3 +293,8 @@ class LogManager:
         for log in self:
             if log.online:
                 log.flush_if_due(now_ms)
+
+
+def _unusable(directory: LogDirectory, error: OSError | None) -> ConfigFault:
+    problem = f"cannot be used: {directory.offline_reason if error is None else reason(error)}"
+    return ConfigFault("log.dirs", directory.path, problem, "Name a folder that this broker can make and write to")

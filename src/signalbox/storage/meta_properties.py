@@ -6,16 +6,25 @@ A broker refuses a directory of another cluster or node: mounting the wrong disk
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from signalbox.common.config_table import ConfigFault
 from signalbox.common.ids import uuid_bytes, uuid_text
 from signalbox.common.properties_file import parse_properties
+from signalbox.common.start_refused import StartRefused
 from signalbox.storage.file_names import META_PROPERTIES_FILE
 from signalbox.storage.file_system import FileSystem, replace_file
 
+_LAYOUTS = {"0": "broker.id", "1": "node.id"}  # the key of the node's id, by the file's version
+_RESTORE = "Restore the file, or give the broker a folder of its own that is empty"
 
-class MetaPropertiesFault(ValueError):
-    """The file cannot be read, or the directory belongs to somebody else."""
+
+class MetaPropertiesFault(StartRefused):
+    """The file cannot be understood, or the directory belongs to somebody else. Says log.dirs, the folder and why."""
+
+    def __init__(self, log_dir: str, problem: str, remedy: str) -> None:
+        super().__init__([ConfigFault("log.dirs", log_dir, problem, remedy)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +37,41 @@ class MetaProperties:
 
 
 def read_meta_properties(log_dir: str) -> MetaProperties | None:
-    """What a log directory says of itself; None when it is new."""
+    """What a log directory says of itself; None when it is new. MetaPropertiesFault when the file makes no sense,
+    OSError when the disk does not give it."""
     path = os.path.join(log_dir, META_PROPERTIES_FILE)
     try:
         with open(path, encoding="utf-8") as file:
             values = parse_properties(file.read(), path).values
     except FileNotFoundError:
         return None
+    except UnicodeDecodeError as error:
+        raise MetaPropertiesFault(log_dir, f"{path} is not text in UTF-8", _RESTORE) from error
+    except ValueError as error:  # says the file and the line
+        raise MetaPropertiesFault(log_dir, str(error), _RESTORE) from error
     try:
-        node = values["node.id"] if values.get("version", "0") == "1" else values["broker.id"]
+        return _meta_properties(values)
+    except ValueError as error:
+        raise MetaPropertiesFault(log_dir, f"{path}: {error}", _RESTORE) from error
+
+
+def _meta_properties(values: Mapping[str, str]) -> MetaProperties:
+    """ValueError says which key is missing or wrong."""
+    version = values.get("version", "0")
+    if version not in _LAYOUTS:
+        raise ValueError(f"version={version} is not one of {', '.join(_LAYOUTS)}")
+    key = _LAYOUTS[version]
+    if key not in values:
+        raise ValueError(f"{key} is missing")
+    try:
+        node_id = int(values[key])
+    except ValueError:
+        raise ValueError(f"{key}={values[key]} is not a whole number") from None
+    try:
         directory_id = uuid_bytes(values["directory.id"]) if "directory.id" in values else b""
-        return MetaProperties(values.get("cluster.id", ""), int(node), directory_id)
-    except (KeyError, ValueError) as error:
-        raise MetaPropertiesFault(f"{path}: {error}: restore the file or empty the folder") from error
+    except ValueError as error:
+        raise ValueError(f"directory.id={values['directory.id']} is no id: {error}") from None
+    return MetaProperties(values.get("cluster.id", ""), node_id, directory_id)
 
 
 def write_meta_properties(file_system: FileSystem, log_dir: str, meta: MetaProperties) -> None:
@@ -54,12 +85,16 @@ def write_meta_properties(file_system: FileSystem, log_dir: str, meta: MetaPrope
 
 def check_owner(log_dir: str, found: MetaProperties, cluster_id: str, node_id: int) -> None:
     """MetaPropertiesFault when `log_dir` is not this node's."""
+    path = os.path.join(log_dir, META_PROPERTIES_FILE)
     if found.cluster_id and found.cluster_id != cluster_id:
         raise MetaPropertiesFault(
-            f"log.dirs: {log_dir} belongs to cluster {found.cluster_id}, this broker to {cluster_id}: "
-            f"give it its own folder, or connect it to the cluster the data came from"
+            log_dir,
+            f"{path} says cluster.id={found.cluster_id}, but metadata.store is of cluster {cluster_id}",
+            "Give the broker its own folder, or point metadata.store at the cluster the data came from",
         )
     if found.node_id != node_id:
         raise MetaPropertiesFault(
-            f"log.dirs: {log_dir} belongs to node {found.node_id}, this is node {node_id}: correct node.id or log.dirs"
+            log_dir,
+            f"{path} says the folder is of node {found.node_id}, but node.id is {node_id}",
+            "Correct node.id or log.dirs",
         )

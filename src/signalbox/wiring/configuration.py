@@ -6,6 +6,8 @@ with the line it stands on, and refuse the start together (L1-L4, C1).
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -49,7 +51,9 @@ def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[Co
     """The configuration, or None and everything that is wrong with it."""
     given = dict(properties.values)
     values, faults = NODE_CONFIG.read(given)
-    faults += _check_identity(values)
+    if not {"node.id", "broker.id"} & {fault.key for fault in faults}:
+        faults += _check_identity(values)
+    faults += _check_log_dirs(given, values)
     faults += _check_store(values)
     listeners, listener_faults = read_listener_table(given)
     faults += listener_faults
@@ -83,6 +87,21 @@ def _check_identity(values: Mapping[str, Value]) -> list[ConfigFault]:
     if max(broker_id, node_id) < 0:
         return [ConfigFault("node.id", "", "is missing", "Give every node an id of its own, 0 or more")]
     return []
+
+
+def _check_log_dirs(given: Mapping[str, str], values: Mapping[str, Value]) -> list[ConfigFault]:
+    """An empty value is no wish for the default, and two entries for one folder would lock each other out."""
+    key = "log.dirs" if "log.dirs" in given else "log.dir"
+    entries = values[key]
+    folders = entries if isinstance(entries, list) else [str(entries).strip()]
+    if not any(folders):
+        return [ConfigFault(key, "", "is empty", "Name a folder for the partition logs, or leave the key out")]
+    times = Counter(map(os.path.abspath, folders))
+    return [
+        ConfigFault(key, folder, "is listed twice", "Name each folder once")
+        for folder, count in times.items()
+        if count > 1
+    ]
 
 
 def _check_store(values: Mapping[str, Value]) -> list[ConfigFault]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from signalbox.client.connection_settings import ConnectionSettings
-from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.start_refused import StartRefused
 from signalbox.network.listener_security import ListenerSecurity, build_security
 from signalbox.network.network_settings import NetworkSettings, read_network_settings
 from signalbox.security.authorizer import Authorizer
@@ -18,11 +18,8 @@ from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.outbound import connection_settings, outbound_security
 
 
-class ConfigRefused(RuntimeError):
+class ConfigRefused(StartRefused):
     """What is wrong with keys, certificates and passwords: all faults, one a line."""
-
-    def __init__(self, faults: list[ConfigFault]) -> None:
-        super().__init__("\n".join(map(str, faults)))
 
 
 @dataclass(frozen=True, slots=True)

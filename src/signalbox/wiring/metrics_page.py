@@ -7,10 +7,14 @@ does not carry it.
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import re
 from typing import Any
 
 from signalbox.broker.metric_registry import MetricRegistry, Sample
+from signalbox.common.config_table import ConfigFault
+from signalbox.common.start_refused import StartRefused, reason
 
 _REQUEST_LIMIT_BYTES = 8_192
 _TIMEOUT_S = 10.0
@@ -26,10 +30,21 @@ class MetricsPage:
         self._server: asyncio.Server | None = None
 
     async def start(self) -> int:
-        """The port it is bound to."""
-        self._server = await asyncio.start_server(self._serve, self._host, self._port, limit=_REQUEST_LIMIT_BYTES)
+        """The port it is bound to. StartRefused names the key when the address cannot be bound."""
+        try:
+            self._server = await asyncio.start_server(self._serve, self._host, self._port, limit=_REQUEST_LIMIT_BYTES)
+        except (OSError, ValueError) as error:  # ValueError: a host that is no name at all
+            raise StartRefused([self._unbound(error)]) from error
         bound: int = self._server.sockets[0].getsockname()[1]
         return bound
+
+    def _unbound(self, error: OSError | ValueError) -> ConfigFault:
+        if isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES):
+            problem = f"cannot be bound on {self._host}: {os.strerror(error.errno)}"
+            remedy = "Give a port from 1024 on that no other program has, 0 for any free one, or -1 for no page"
+            return ConfigFault("metrics.http.port", str(self._port), problem, remedy)
+        problem = f"cannot be bound with port {self._port}: {reason(error)}"
+        return ConfigFault("metrics.http.host", self._host, problem, "Give an address of this machine")
 
     async def stop(self) -> None:
         if self._server is not None:

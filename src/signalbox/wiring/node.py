@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from signalbox.common.clock import SystemClock
+from signalbox.common.config_table import ConfigFault
+from signalbox.common.start_refused import StartRefused, reason
 from signalbox.metadata.cluster_id import read_or_create_cluster_id
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.registration import BrokerRegistration
+from signalbox.metadata.store.port import StoreDamaged, StoreUnavailable
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
@@ -50,8 +53,9 @@ class Node:
         return self._parts
 
     async def start(self) -> None:
-        """Returns when the broker is a live member of its cluster and serves."""
-        store = self._store = await self._open_store()
+        """Returns when the broker is a live member of its cluster and serves. StartRefused names the key to change;
+        OSError, RuntimeError, StoreError and KafkaError when it fails otherwise."""
+        store = await self._open_store()
         cluster_id = await read_or_create_cluster_id(store)
         parts = self._parts = await build_parts(self.config, store, cluster_id, self.clock, self._fail)
         await parts.server.start_listening()
@@ -105,10 +109,17 @@ class Node:
             parts.data_loop.close()
 
     async def _open_store(self) -> SqliteMetadataStore:
-        path = Path(str(self.config["metadata.store"]).removeprefix("sqlite:"))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        store = SqliteMetadataStore(path, self.config["broker.session.timeout.ms"], self.clock)
-        await store.open_session()
+        setting = str(self.config["metadata.store"])
+        path = Path(setting.removeprefix("sqlite:"))
+        store = self._store = SqliteMetadataStore(path, self.config["broker.session.timeout.ms"], self.clock)
+        try:
+            await store.open_session()
+        except (OSError, ValueError) as error:  # ValueError: no name of a file at all
+            remedy = "Name a file in a folder that this broker can write to, as sqlite:<file>"
+            raise StartRefused([ConfigFault("metadata.store", setting, reason(error), remedy)]) from error
+        except (StoreDamaged, StoreUnavailable) as error:
+            remedy = "Put that right and start again"
+            raise StartRefused([ConfigFault("metadata.store", setting, str(error), remedy)]) from error
         await create_roots(store)
         return store
 

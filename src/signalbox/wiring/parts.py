@@ -139,7 +139,7 @@ class NodeParts:
 async def build_parts(
     config: NodeConfig, store: MetadataStore, cluster_id: str, clock: Clock, fail: Callable[[str], None]
 ) -> NodeParts:
-    """Build and connect. `fail` is told what the node cannot live with. ConfigRefused, KafkaError, OSError."""
+    """Build and connect. `fail` is told what the node cannot live with. StartRefused, KafkaError, OSError."""
     guards = read_guards(config)
     trail = Trail.begin(config, clock)
     repository = ConfigRepository(store, clock)

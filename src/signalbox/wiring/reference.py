@@ -67,7 +67,8 @@ def audit_page() -> str:
     lines = [
         "# The audit trail",
         "",
-        f"Topic `{AUDIT_TOPIC}`, schema version {AUDIT_SCHEMA_VERSION}. One record is one event:",
+        f"Topic `{AUDIT_TOPIC}`, schema version {AUDIT_SCHEMA_VERSION}. Brokers write it, over the inter-broker",
+        "listener; on listeners of clients it can be read, but neither written nor cut. One record is one event:",
         "a JSON object, keyed by the broker id. The trail of a broker is complete when `seq` has no gap per",
         "(`broker_id`, `broker_epoch`):",
         "numbers are taken when events are recorded, so an event that had to be dropped leaves a gap. Requests on the",

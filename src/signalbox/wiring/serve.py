@@ -2,7 +2,8 @@
 
 Reads and checks the configuration, starts the node, says so on standard output in one JSON line (`event: ready`,
 with the real ports), serves until SIGTERM or SIGINT, then shuts down in a controlled way. A second signal ends it
-at once. Exit codes: 0 stopped as asked, 1 failed, 2 refused its configuration.
+at once. Exit codes: 0 stopped as asked, 1 failed, 2 refused its configuration. What only the machine can
+refuse (a port that is taken, a folder of another broker) is a failure: the same file may start elsewhere or later.
 """
 
 from __future__ import annotations
@@ -117,6 +118,9 @@ def main(arguments: list[str]) -> int:
         return 2
     except (OSError, RuntimeError, StoreError, KafkaError) as error:
         log.error("not started: %s", error)
+        return 1
+    except Exception:
+        log.exception("ended by an error that nobody foresaw: please report it with these lines")
         return 1
     return 0
 

@@ -66,12 +66,21 @@ def test_name_and_id_at_once_spoil_the_whole_request(house: House) -> None:
 
 def test_the_same_topic_twice(house: House) -> None:
     house.create_topic("d-twice")
-    for states in (
-        [State(name="d-twice"), State(name="d-twice")],
-        [State(name="d-twice"), State(name=None, topic_id=house.topic_id("d-twice"))],
+    by_name, by_id = State(name="d-twice"), State(name=None, topic_id=house.topic_id("d-twice"))
+    for states, words in (
+        ([by_name, by_name, by_name], "Duplicate topic name."),
+        ([by_id, by_id], "Duplicate topic id."),
+        ([by_name, by_id], "The provided topic name maps to an ID that was already supplied."),
     ):
-        assert {code for _, code in found(ask(house, *states))} == {Error.INVALID_REQUEST}
+        [result] = ask(house, *states)
+        assert (result.error_code, result.error_message) == (Error.INVALID_REQUEST, words)
     assert "d-twice" in house.parts.cache.image.topics
+
+
+def test_a_name_given_twice_is_answered_once_to_those_who_may_nothing(house: House) -> None:
+    states = [State(name="d-secret"), State(name="d-secret"), State(name=None), State(name=None)]
+    results = ask(house, *states, authorizer=acl(("bob", "READ", "t")))
+    assert found(results) == [("d-secret", Error.INVALID_REQUEST), (None, Error.INVALID_REQUEST)]
 
 
 @pytest.mark.parametrize(

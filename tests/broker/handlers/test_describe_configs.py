@@ -105,7 +105,8 @@ def test_read_only() -> None:
     ("resource_type", "name", "error"),
     [
         (2, "nope", Error.UNKNOWN_TOPIC_OR_PARTITION),
-        (2, "", Error.UNKNOWN_TOPIC_OR_PARTITION),
+        (2, "", Error.INVALID_TOPIC_EXCEPTION),
+        (2, "a/b", Error.INVALID_TOPIC_EXCEPTION),
         (4, "one", Error.INVALID_REQUEST),
         (8, "1", Error.INVALID_REQUEST),
         (0, "x", Error.INVALID_REQUEST),

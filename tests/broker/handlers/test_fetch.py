@@ -91,9 +91,11 @@ def test_places_that_are_none(house: House, filled: str, partition: int, offset:
         assert answer.node_endpoints == []
 
 
-@pytest.mark.parametrize("version", [13, 18])
-def test_an_unknown_id(house: House, version: int) -> None:
+@pytest.mark.parametrize("topic_id", [b"\7" * 16, bytes(16)])
+@pytest.mark.parametrize("version", [12, 13, 18])
+def test_an_unknown_id(house: House, version: int, topic_id: bytes) -> None:
     handler = FetchHandler(house.parts.data.replicas, house.parts.cache, ALLOW_ALL)
-    topic = FetchRequest.FetchTopic(topic_id=b"\7" * 16, partitions=[FetchRequest.FetchPartition()])
+    topic = FetchRequest.FetchTopic(topic_id=topic_id, partitions=[FetchRequest.FetchPartition()])
     answer = house.answer(handler, request_of(FetchRequest(topics=[topic]), version))
-    assert answer.responses[0].partitions[0].error_code == Error.UNKNOWN_TOPIC_ID
+    error = Error.UNKNOWN_TOPIC_ID if version >= 13 else Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert answer.responses[0].partitions[0].error_code == error

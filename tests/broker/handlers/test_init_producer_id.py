@@ -51,5 +51,22 @@ def test_transactions_are_refused(transactional_id: str) -> None:
     assert ask(4, transactional_id=transactional_id) == (Error.INVALID_REQUEST, -1, -1)
 
 
+@pytest.mark.parametrize(
+    ("producer_id", "epoch", "answer"),
+    [
+        (55, -1, (Error.INVALID_REQUEST, -1, -1)),
+        (-1, 3, (Error.INVALID_REQUEST, -1, -1)),
+        (55, 3, (0, 42, 0)),
+        (-1, -1, (0, 42, 0)),
+    ],
+)
+def test_what_the_producer_has_is_told_whole(producer_id: int, epoch: int, answer: tuple[int, int, int]) -> None:
+    assert ask(3, producer_id=producer_id, producer_epoch=epoch) == answer
+
+
+def test_who_may_comes_first() -> None:
+    assert ask(3, acl(("bob", "WRITE", "t")), producer_id=55)[0] == Error.CLUSTER_AUTHORIZATION_FAILED
+
+
 def test_no_block_to_be_had() -> None:
     assert ask(4, ids=Ids(KafkaError(Error.COORDINATOR_LOAD_IN_PROGRESS))) == (14, -1, -1)

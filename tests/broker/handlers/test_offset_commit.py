@@ -64,6 +64,7 @@ def test_by_id_from_version_10(house: House) -> None:
         house,
         topic("", 0, 7, topic_id=known),
         topic("", 0, topic_id=UNKNOWN),
+        topic("", 0),
         topic("", 0, topic_id=forbidden),
         version=10,
         authorizer=acl(("alice", "READ", "group:g"), ("alice", "READ", "oc-a")),
@@ -72,6 +73,7 @@ def test_by_id_from_version_10(house: House) -> None:
         (known, 0, 0),
         (known, 7, Error.UNKNOWN_TOPIC_OR_PARTITION),
         (UNKNOWN, 0, Error.UNKNOWN_TOPIC_ID),
+        (bytes(16), 0, Error.UNKNOWN_TOPIC_ID),
         (forbidden, 0, Error.TOPIC_AUTHORIZATION_FAILED),
     }
 

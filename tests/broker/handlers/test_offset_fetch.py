@@ -98,11 +98,12 @@ def test_many_groups(house: House, version: int) -> None:
 def test_by_id_from_version_10(house: House) -> None:
     group, topic = OffsetFetchRequest.OffsetFetchRequestGroup, OffsetFetchRequest.OffsetFetchRequestTopics
     known, forbidden = house.topic_id("of-a"), house.topic_id("of-b")
-    asked = [topic(topic_id=topic_id, partition_indexes=[0]) for topic_id in (known, UNKNOWN, forbidden)]
+    asked = [topic(topic_id=topic_id, partition_indexes=[0]) for topic_id in (known, UNKNOWN, bytes(16), forbidden)]
     [answer] = ask(house, OffsetFetchRequest(groups=[group(group_id="of", topics=asked)]), 10, acl(*SEES_A)).groups
     assert {t.topic_id: (p.committed_offset, p.error_code) for t in answer.topics for p in t.partitions} == {
         known: (5, 0),
         UNKNOWN: (-1, Error.UNKNOWN_TOPIC_ID),
+        bytes(16): (-1, Error.UNKNOWN_TOPIC_ID),
         forbidden: (-1, Error.TOPIC_AUTHORIZATION_FAILED),
     }
     [answer] = ask(house, OffsetFetchRequest(groups=[group(group_id="of", topics=None)]), 10).groups

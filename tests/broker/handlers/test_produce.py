@@ -10,6 +10,7 @@ from signalbox.broker.api_request import NO_ANSWER, CloseConnection
 from signalbox.broker.handlers.produce import ProduceHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.produce import ProduceRequest
+from signalbox.protocol.records.record_batch import Record, encode_batch
 from tests.broker.asking import ALLOW_ALL, acl, request_of
 from tests.broker.handlers.house import House, batch
 
@@ -115,3 +116,42 @@ def test_without_acknowledgements(house: House) -> None:
 def test_nothing_to_produce(house: House) -> None:
     assert ask(house).responses == []
     assert ask(house, topic("pr-a")).responses[0].partition_responses == []
+
+
+@pytest.mark.parametrize("version", [3, 6, 7, 12])
+def test_zstd_needs_version_7(house: House, version: int) -> None:
+    name = f"pr-zstd-{version}"
+    house.create_topic(name, 2)
+    packed = encode_batch([Record(timestamp=1, value=b"v")], compression="zstd")
+    answer = ask(house, topic(name, (0, packed), (1, batch(b"x"))), version=version)
+    error = Error.UNSUPPORTED_COMPRESSION_TYPE if version < 7 else Error.NONE
+    assert [code for _, _, code, _ in found(answer)] == [error, 0]
+
+
+def test_a_transactional_batch_is_refused_without_a_transactional_id_too(house: House) -> None:
+    house.create_topic("pr-tx", 2)
+    fields = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0}
+    in_transaction = encode_batch([Record(timestamp=1, value=b"v")], transactional=True, **fields)
+    answer = ask(house, topic("pr-tx", (0, in_transaction), (1, batch(b"x"))))
+    assert [code for _, _, code, _ in found(answer)] == [Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, 0]
+
+
+def test_no_id_at_all_is_an_unknown_one(house: House) -> None:
+    [nothing] = ask(house, topic("", (0, batch(b"a"))), version=13).responses
+    assert nothing.partition_responses[0].error_code == Error.UNKNOWN_TOPIC_ID
+    assert [code for _, _, code, _ in found(ask(house, topic("", (0, batch(b"a"))), version=12))] == [
+        Error.UNKNOWN_TOPIC_OR_PARTITION
+    ]
+
+
+def test_of_a_partition_that_comes_twice_the_last_batch_counts(house: House) -> None:
+    house.create_topic("pr-twice", 2)
+    answer = ask(
+        house,
+        topic("pr-twice", (0, batch(b"a", b"b")), (1, batch(b"c")), (0, batch(b"d", b"e"))),
+        topic("pr-twice", (1, batch(b"f", b"g", b"h"))),
+        topic("pr-twice", (1, batch(b"i"))),
+    )
+    assert found(answer) == [("pr-twice", 0, 0, 0), ("pr-twice", 1, 0, 0)]
+    again = ask(house, topic("pr-twice", (0, batch(b"x")), (1, batch(b"x"))))
+    assert [offset for _, _, _, offset in found(again)] == [2, 1]

@@ -25,6 +25,9 @@ def changed(**fields: Any) -> bytes:
     return write_batch_header(HEADER._replace(**fields), GOOD[61:])
 
 
+IN_TRANSACTION = changed(attributes=TRANSACTIONAL_BIT, producer_id=5, producer_epoch=0, base_sequence=0)
+
+
 def refusal(buffer: bytes, rules: BatchRules | None = None, **options: Any) -> Error:
     with pytest.raises(KafkaError) as refused:
         validate_batches(buffer, rules or BatchRules(), **options)
@@ -43,7 +46,10 @@ def test_a_good_batch_passes_and_its_header_comes_back() -> None:
         (GOOD + GOOD, Error.INVALID_RECORD),
         (GOOD[:-1], Error.CORRUPT_MESSAGE),
         (GOOD[:-1] + b"?", Error.CORRUPT_MESSAGE),
-        (GOOD[:16] + b"\x01" + GOOD[17:], Error.UNSUPPORTED_FOR_MESSAGE_FORMAT),
+        (GOOD[:16] + b"\x00" + GOOD[17:], Error.INVALID_RECORD),
+        (GOOD[:16] + b"\x01" + GOOD[17:], Error.INVALID_RECORD),
+        (bytes(16) + b"\x01" + bytes(9), Error.INVALID_RECORD),  # formats 0 and 1 have shorter headers
+        (GOOD[:16] + b"\x03" + GOOD[17:], Error.CORRUPT_MESSAGE),
         (changed(record_count=0), Error.INVALID_RECORD),
         (changed(record_count=-3), Error.INVALID_RECORD),
         (changed(record_count=3), Error.INVALID_RECORD),
@@ -51,7 +57,8 @@ def test_a_good_batch_passes_and_its_header_comes_back() -> None:
         (changed(last_offset_delta=-1), Error.INVALID_RECORD),
         (changed(attributes=5), Error.CORRUPT_MESSAGE),
         (changed(attributes=CONTROL_BIT), Error.INVALID_RECORD),
-        (changed(attributes=TRANSACTIONAL_BIT), Error.INVALID_RECORD),
+        (changed(attributes=TRANSACTIONAL_BIT), Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (IN_TRANSACTION, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
         (changed(producer_id=5, producer_epoch=0, base_sequence=-1), Error.INVALID_RECORD),
         (changed(producer_id=5, producer_epoch=-1, base_sequence=0), Error.INVALID_RECORD),
     ],
@@ -89,10 +96,10 @@ def test_timestamps_at_the_edge_pass() -> None:
     assert validate_batches(changed(max_timestamp=NOW_MS + 3_600_000), rules, now_ms=NOW_MS)
 
 
-def test_zstd_needs_a_produce_version_that_knows_it() -> None:
-    batch = encode_batch([Record(value=b"v")], compression="zstd")
-    assert refusal(batch, BatchRules(zstd_allowed=False)) is Error.UNSUPPORTED_COMPRESSION_TYPE
-    assert validate_batches(batch)
+def test_a_coordinator_may_write_in_a_transaction_but_not_without_a_producer() -> None:
+    rules = BatchRules(transactional_allowed=True)
+    assert validate_batches(IN_TRANSACTION, rules)
+    assert refusal(changed(attributes=TRANSACTIONAL_BIT), rules) is Error.INVALID_RECORD
 
 
 def test_coordinators_may_write_control_records() -> None:

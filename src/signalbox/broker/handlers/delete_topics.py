@@ -2,10 +2,13 @@
 
 Needs DELETE on the topic; asked by id without DESCRIBE it is not deleted and its name not told. Version 6 names topics
 or ids in one list, earlier versions only names; both at once for one entry is INVALID_REQUEST for the whole request,
-none of them for the entry. Version note: TOPIC_DELETION_DISABLED is said from 3 on, INVALID_REQUEST before.
+none of them for the entry. A name or an id given twice is answered once, INVALID_REQUEST, whoever asks. Version note:
+TOPIC_DELETION_DISABLED is said from 3 on, INVALID_REQUEST before.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may
@@ -37,9 +40,12 @@ class DeleteTopicsHandler:
         states = [_State(name=name) for name in body.topic_names] + list(body.topics)
         if any(state.name is not None and state.topic_id != ZERO_UUID for state in states):
             raise KafkaError(Error.INVALID_REQUEST, "a topic is named or given by its id, not both")
-        results: list[_Result] = []
+        times = Counter((state.name, state.topic_id) for state in states)
+        results = [_repeated(name, topic_id) for (name, topic_id), count in times.items() if count > 1]
         allowed: list[_State] = []
         for state in states:
+            if times[state.name, state.topic_id] > 1:
+                continue
             refusal = self._refusal(request, state)
             if refusal is None:
                 allowed.append(state)
@@ -58,9 +64,7 @@ class DeleteTopicsHandler:
     def _refusal(self, request: ApiRequest, state: _State) -> _Result | None:
         by_id = state.name is None
         if by_id and state.topic_id == ZERO_UUID:
-            return _Result(
-                name=None, error_code=Error.INVALID_REQUEST, error_message="Neither topic name nor id was given."
-            )
+            return _nothing_given()
         name = self._cache.image.topic_name(state.topic_id) if by_id else state.name
         if name is None:
             return _Result(name=None, topic_id=state.topic_id, error_code=Error.UNKNOWN_TOPIC_ID)
@@ -73,3 +77,16 @@ class DeleteTopicsHandler:
             error_code=Error.TOPIC_AUTHORIZATION_FAILED,
             error_message="Authorization failed.",
         )
+
+
+def _repeated(name: str | None, topic_id: bytes) -> _Result:
+    if name is None and topic_id == ZERO_UUID:
+        return _nothing_given()
+    what = "name" if name is not None else "id"
+    return _Result(
+        name=name, topic_id=topic_id, error_code=Error.INVALID_REQUEST, error_message=f"Duplicate topic {what}."
+    )
+
+
+def _nothing_given() -> _Result:
+    return _Result(name=None, error_code=Error.INVALID_REQUEST, error_message="Neither topic name nor id was given.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from signalbox.broker.api_request import Answer, ApiRequest
 from signalbox.broker.config_description import ConfigDescription, DescribedConfig
 from signalbox.broker.config_resources import ConfigResourceType, refusal
+from signalbox.controller.topic_name import refuse_topic_name
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
@@ -56,6 +57,8 @@ class DescribeConfigsHandler:
 
     def _unknown(self, resource_type: int, name: str) -> tuple[Error, str] | None:
         if resource_type == ConfigResourceType.TOPIC:
+            if problem := refuse_topic_name(name):
+                return Error.INVALID_TOPIC_EXCEPTION, problem
             known = name in self._cache.image.topics
             return None if known else (Error.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {name} does not exist.")
         if resource_type == ConfigResourceType.BROKER and name not in ("", str(self._node_id)):

@@ -1,7 +1,9 @@
-"""InitProducerId (key 22): a producer id for an idempotent producer. KIP-98; versions 0-5.
+"""InitProducerId (key 22): a producer id for an idempotent producer. KIP-98, KIP-360; versions 0-5.
 
 Ids come in blocks from the active controller (AllocateProducerIds); any broker hands them out. A transactional id is
 refused: transactions are a gap in the conformance table. Needs IDEMPOTENT_WRITE on the cluster or WRITE on a topic.
+Version note: from 3 on a producer may tell the id and the epoch it has, both or neither. Without a transactional id it
+gets a new id all the same, as in Kafka.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.init_producer_id import InitProducerIdResponse
 from signalbox.security.acl import AclOperation, ResourceType
 from signalbox.security.authorizer import Authorizer
+
+_NONE = -1  # no producer id, no producer epoch
 
 
 class ProducerIds(Protocol):
@@ -35,6 +39,8 @@ class InitProducerIdHandler:
             self._authorizer, context, AclOperation.IDEMPOTENT_WRITE
         ) and not self._authorizer.authorize_any(context, AclOperation.WRITE, ResourceType.TOPIC):
             raise KafkaError(Error.CLUSTER_AUTHORIZATION_FAILED, "no IDEMPOTENT_WRITE on the cluster")
+        if (request.body.producer_id == _NONE) != (request.body.producer_epoch == _NONE):
+            raise KafkaError(Error.INVALID_REQUEST, "a producer id and its epoch are given together or not at all")
         return self._next()
 
     async def _next(self) -> FinalAnswer:

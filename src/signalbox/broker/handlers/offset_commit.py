@@ -13,7 +13,6 @@ from typing import Any
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may, require_group
 from signalbox.broker.handlers.group_membership import client_context
-from signalbox.common.ids import ZERO_UUID
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
@@ -22,6 +21,7 @@ from signalbox.protocol.messages.offset_delete import OffsetDeleteRequest, Offse
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
+_TOPIC_IDS_FROM = 10
 _CommitTopic = OffsetCommitResponse.OffsetCommitResponseTopic
 _CommitPartition = OffsetCommitResponse.OffsetCommitResponsePartition
 _DeleteTopic = OffsetDeleteResponse.OffsetDeleteResponseTopic
@@ -78,7 +78,7 @@ class OffsetCommitHandler:
 
     def _name(self, request: ApiRequest, topic: Any) -> Error:
         """Fill in the name of a topic that came by id; the error that keeps it from being committed."""
-        if topic.topic_id != ZERO_UUID:
+        if request.header.api_version >= _TOPIC_IDS_FROM:
             name = self._cache.image.topic_name(topic.topic_id)
             if name is None:
                 return Error.UNKNOWN_TOPIC_ID

@@ -23,6 +23,7 @@ from signalbox.security.authorizer import Authorizer
 
 _Group = OffsetFetchResponse.OffsetFetchResponseGroup
 _GROUPS_FROM = 8
+_TOPIC_IDS_FROM = 10
 
 
 class OffsetFetchHandler:
@@ -87,9 +88,8 @@ class OffsetFetchHandler:
         return refused
 
     def _error(self, request: ApiRequest, topic: Any) -> Error:
-        topic_id = getattr(topic, "topic_id", ZERO_UUID)
-        if topic_id != ZERO_UUID:
-            name = self._cache.image.topic_name(topic_id)
+        if request.header.api_version >= _TOPIC_IDS_FROM:
+            name = self._cache.image.topic_name(topic.topic_id)
             if name is None:
                 return Error.UNKNOWN_TOPIC_ID
             topic.name = name

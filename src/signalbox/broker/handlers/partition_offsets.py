@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from signalbox.broker.api_request import Answer, ApiRequest
-from signalbox.broker.authorization import may
+from signalbox.broker.authorization import may, may_change_records
 from signalbox.broker.cluster_action import may_act_on_cluster
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.acl import AclOperation
@@ -42,4 +42,7 @@ class OffsetForLeaderEpochHandler(_LeaderHandler):
 
 class DeleteRecordsHandler(_LeaderHandler):
     def __call__(self, request: ApiRequest) -> Answer:
-        return self._replicas.delete_records(request.body, self._who_may(request, AclOperation.DELETE))
+        who = request.context
+        return self._replicas.delete_records(
+            request.body, lambda topic: may_change_records(self._authorizer, who, AclOperation.DELETE, topic)
+        )

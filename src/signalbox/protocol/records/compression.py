@@ -26,6 +26,13 @@ _BLOCK_LENGTH = Struct(">i")
 _FIRST_GUESS_BYTES = 64 * 1024
 
 
+class UnpacksTooLarge(KafkaError):
+    """CORRUPT_MESSAGE for readers; who admits batches says MESSAGE_TOO_LARGE instead, so that clients split them."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(Error.CORRUPT_MESSAGE, f"decompressed records exceed {limit_bytes} bytes")
+
+
 def compression_name(code: int) -> str:
     """The name for the low three bits of a batch's attributes. Raises KafkaError for 5 to 7."""
     if code >= len(NAMES):
@@ -39,7 +46,7 @@ def compress(name: str, payload: bytes) -> bytes:
 
 
 def decompress(name: str, payload: bytes | memoryview, limit_bytes: int = MAX_DECOMPRESSED_BATCH_BYTES) -> bytes:
-    """What was compressed. Raises KafkaError CORRUPT_MESSAGE when it is damaged or larger than the limit."""
+    """What was compressed. Raises KafkaError CORRUPT_MESSAGE when it is damaged, `UnpacksTooLarge` beyond the limit."""
     if name == "none":
         return bytes(payload)
     try:
@@ -80,7 +87,7 @@ def _snappy_block(block: bytes, limit_bytes: int) -> bytes:
 
 def _check_limit(size: int, limit_bytes: int) -> None:
     if size > limit_bytes:
-        raise KafkaError(Error.CORRUPT_MESSAGE, f"decompressed records exceed {limit_bytes} bytes")
+        raise UnpacksTooLarge(limit_bytes)
 
 
 def _lz4_compress(payload: bytes) -> bytes:

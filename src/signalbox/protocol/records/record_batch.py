@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from signalbox.common.limits import MAX_DECOMPRESSED_BATCH_BYTES
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import (
@@ -111,13 +112,15 @@ def decode_records(batches: bytes | bytearray | memoryview, *, allow_partial_tai
         yield from records_of(view, header)
 
 
-def records_of(view: memoryview, header: BatchHeader) -> Iterator[Record]:
-    """The records of the one batch that `header` was read from."""
+def records_of(
+    view: memoryview, header: BatchHeader, limit_bytes: int = MAX_DECOMPRESSED_BATCH_BYTES
+) -> Iterator[Record]:
+    """The records of the one batch that `header` was read from; `limit_bytes`: how much they may unpack to."""
     start = header.position
     payload = view[start + HEADER_SIZE : start + header.size_bytes]
     if not header.record_count and not len(payload):
         return  # compaction leaves a bare header behind to keep a producer's last sequence
-    body = decompress(compression_name(header.compression), payload)
+    body = decompress(compression_name(header.compression), payload, limit_bytes)
     log_append_time = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_BIT else None
     position = 0
     if header.record_count < 0:

@@ -2,17 +2,19 @@
 
 Header by header: form, checksum, counts that agree (in small batches with the records too), sizes, timestamps,
 compression, and that a producer does not send what only a coordinator may. Errors are Kafka's: CORRUPT_MESSAGE
-(retriable: the bytes may have been hurt on the way), INVALID_RECORD, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP,
-UNSUPPORTED_FOR_MESSAGE_FORMAT, UNSUPPORTED_COMPRESSION_TYPE. `inspect_records` reads every record.
+(retriable: the bytes may have been hurt on the way), INVALID_RECORD (message formats 0 and 1, too), MESSAGE_TOO_LARGE,
+INVALID_TIMESTAMP, TRANSACTIONAL_ID_AUTHORIZATION_FAILED. `inspect_records` reads every record.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from signalbox.common.limits import MAX_DECOMPRESSED_BATCH_BYTES
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import (
     LOG_OVERHEAD,
+    MAGIC,
     BatchHeader,
     check_crc,
     iter_batch_headers,
@@ -20,9 +22,10 @@ from signalbox.protocol.records.batch_header import (
 )
 from signalbox.protocol.records.compression import CODES, NAMES
 from signalbox.protocol.records.record_batch import records_of
-from signalbox.protocol.records.record_lengths import COUNTED_RECORDS, lengths_agree
+from signalbox.protocol.records.record_lengths import count_agrees
 
 _ZSTD = CODES["zstd"]
+_MAGIC_AT = 16
 NO_TIMESTAMP_LIMIT_MS = 9223372036854775807
 
 
@@ -35,8 +38,9 @@ class BatchRules:
     timestamp_after_max_ms: int = 3600000
     log_append_time: bool = False
     key_required: bool = False
-    zstd_allowed: bool = True
     control_allowed: bool = False
+    transactional_allowed: bool = False
+    max_unpacked_bytes: int = MAX_DECOMPRESSED_BATCH_BYTES
 
 
 DEFAULT_RULES = BatchRules()
@@ -62,10 +66,9 @@ def validate_batches(
             _check_header(header, rules)
         if not check_crc(buffer, header):
             raise KafkaError(Error.CORRUPT_MESSAGE, "the batch's checksum is wrong")
-        if header.compression == 0 and header.record_count <= COUNTED_RECORDS:
-            batch = memoryview(buffer)[header.position : header.position + header.size_bytes]
-            if not lengths_agree(batch, header.record_count):
-                raise KafkaError(Error.INVALID_RECORD, f"the batch does not hold {header.record_count} records")
+        batch = memoryview(buffer)[header.position : header.position + header.size_bytes]
+        if not count_agrees(batch, header.compression, header.record_count, rules.max_unpacked_bytes):
+            raise KafkaError(Error.INVALID_RECORD, f"the batch does not hold {header.record_count} records")
         if now_ms is not None and not rules.log_append_time:
             _check_timestamps(header, rules, now_ms)
     return headers
@@ -73,6 +76,8 @@ def validate_batches(
 
 def _headers(buffer: bytes | bytearray | memoryview) -> list[BatchHeader]:
     """One batch that fills the buffer is the usual case and needs no iteration."""
+    if len(buffer) > _MAGIC_AT and buffer[_MAGIC_AT] < MAGIC:
+        raise KafkaError(Error.INVALID_RECORD, f"message format {buffer[_MAGIC_AT]}: format 2 is needed")
     if len(buffer):
         first = read_batch_header(buffer)
         if first.batch_length + LOG_OVERHEAD == len(buffer):
@@ -83,7 +88,7 @@ def _headers(buffer: bytes | bytearray | memoryview) -> list[BatchHeader]:
 def _is_ordinary(header: BatchHeader, rules: BatchRules) -> bool:
     """Most batches: plain attributes, counts that agree, no producer id. One test in place of ten."""
     return (
-        0 <= header.attributes < _ZSTD
+        0 <= header.attributes <= _ZSTD
         and 0 < header.record_count == header.last_offset_delta + 1
         and header.producer_id < 0
         and header.batch_length + LOG_OVERHEAD <= rules.max_message_bytes
@@ -91,6 +96,8 @@ def _is_ordinary(header: BatchHeader, rules: BatchRules) -> bool:
 
 
 def _check_header(header: BatchHeader, rules: BatchRules) -> None:
+    if header.is_transactional and not rules.transactional_allowed:
+        raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not supported")
     if header.size_bytes > rules.max_message_bytes:
         raise KafkaError(
             Error.MESSAGE_TOO_LARGE, f"a batch of {header.size_bytes} bytes: {rules.max_message_bytes} are allowed"
@@ -104,8 +111,6 @@ def _check_header(header: BatchHeader, rules: BatchRules) -> None:
         )
     if header.compression >= len(NAMES):
         raise KafkaError(Error.CORRUPT_MESSAGE, f"compression {header.compression} does not exist")
-    if header.compression == _ZSTD and not rules.zstd_allowed:
-        raise KafkaError(Error.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or later")
     if header.is_control and not rules.control_allowed:
         raise KafkaError(Error.INVALID_RECORD, "clients may not write control records")
     if header.has_producer_id and (header.producer_epoch < 0 or header.base_sequence < 0) and not header.is_control:
@@ -136,7 +141,7 @@ def inspect_records(buffer: bytes | bytearray | memoryview, header: BatchHeader,
     """Read every record of a batch: they must be as many as the header counts, numbered without a gap, and
     have keys where the topic is compacted. Raises KafkaError.
     """
-    for expected, record in enumerate(records_of(memoryview(buffer), header)):
+    for expected, record in enumerate(records_of(memoryview(buffer), header, rules.max_unpacked_bytes)):
         if record.offset != header.base_offset + expected:
             raise KafkaError(Error.INVALID_RECORD, f"record {expected} is numbered {record.offset}")
         if rules.key_required and record.key is None:

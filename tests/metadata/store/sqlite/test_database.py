@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.metadata.store.port import Create, StoreDamaged
+from signalbox.metadata.store.port import Create, StoreDamaged, StoreUnavailable
 from signalbox.metadata.store.sqlite.database import Database, StepRefused, WriterBusy
 from signalbox.metadata.store.sqlite.steps import begin, join, leave, step_of
 
@@ -100,6 +100,11 @@ def test_a_missing_file_with_a_log_is_refused(tmp_path: Path) -> None:
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreDamaged, match="folder"):
         Database(tmp_path)
+
+
+def test_a_file_that_cannot_be_made_is_an_error_of_the_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="unable to open"):
+        Database(tmp_path / "no such folder" / "m.db")
 
 
 def test_steps_give_outcomes_and_refusals(tmp_path: Path) -> None:

@@ -57,9 +57,9 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         _refuse_suspicious(path)
-        if not path.exists():
-            _make(path)
         try:
+            if not path.exists():
+                _make(path)
             self._connection = _connect(path)
             _refuse_foreign(path, self._connection)
             self._connection.executescript(

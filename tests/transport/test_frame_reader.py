@@ -124,8 +124,8 @@ def test_a_muted_reader_keeps_what_is_left_and_does_not_copy_it_again() -> None:
     stream = b"".join(framed(bytes([number])) for number in range(50))
     reading.reader.feed(memoryview(bytearray(stream)), 0, len(stream))
     memories = set()
-    while reading.reader.has_backlog:
-        backlog = reading.reader._backlog
+    while reading.reader.backlog is not None:
+        backlog = reading.reader.backlog
         assert backlog is not None
         memories.add(id(backlog.obj))
         reading.reader.muted = False

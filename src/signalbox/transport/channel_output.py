@@ -1,4 +1,4 @@
-"""The sending half of a connection in the data loop.
+"""The sending half of a connection in the data loop, on top of `frame_input.py`.
 
 An answer leaves at once where nothing else has to go before it; while several frames of one read are handled the
 channel is *corked*, and their answers leave together at the end of the turn. Nothing here closes the connection under
@@ -10,55 +10,40 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import MAX_SEND_QUEUE_BYTES, PAUSE_READING_BYTES, SENDFILE_FROM_BYTES
 from signalbox.transport.data_loop import READ, WRITE, DataLoop
 from signalbox.transport.frame_channel import Chunk
+from signalbox.transport.frame_input import FrameInput
+from signalbox.transport.frame_reader import FrameReader
 from signalbox.transport.send_queue import SendQueue, read_slice
+from signalbox.transport.socket_address import address_of
 
 log = logging.getLogger("signalbox.transport")
 
 _READ_AND_JOIN_BYTES = 16_384  # up to here one read and one join are cheaper than the loop's staging memory
 
 
-class ChannelOutput(ABC):
+class ChannelOutput(FrameInput):
     """What `DataChannel` is built on. `stalled_since`: monotonic seconds since when the peer takes nothing."""
 
     __slots__ = (
-        "_closing", "_corked", "_flushing", "_held", "_interest", "_loop", "_queue", "_send", "_sock", "bytes_out",
-        "closed", "stalled_since",
+        "_corked", "_flushing", "_interest", "_loop", "_queue", "_send", "_sock", "bytes_out", "stalled_since",
     )  # fmt: skip
 
-    def __init__(self, loop: DataLoop, sock: socket.socket) -> None:
+    def __init__(self, loop: DataLoop, sock: socket.socket, reader: FrameReader) -> None:
+        super().__init__(reader, address_of(sock.getpeername()))
         self._loop = loop
         self._sock = sock
         self._send = sock.send
         self._queue = SendQueue(loop.staging)
         self._corked = False
         self._flushing = False
-        self._held = False
-        self._closing: str | None = None
         self._interest = READ
         self.bytes_out = 0
         self.stalled_since: float | None = None
-        self.closed = False
-
-    @abstractmethod
-    def mute(self) -> None: ...
-
-    @abstractmethod
-    def hold(self) -> None:
-        """Deliver no frame, whatever the owner says, until what is queued has left."""
-
-    @abstractmethod
-    def let_go(self) -> None:
-        """What is queued has left."""
-
-    @abstractmethod
-    def close(self, reason: str) -> None: ...
 
     @property
     def queued_bytes(self) -> int:

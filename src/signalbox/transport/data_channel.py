@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import socket
+from collections.abc import Callable
 from struct import Struct
 from typing import Any
 
@@ -17,7 +18,7 @@ from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
 from signalbox.transport.buffer_pool import PooledBuffer
 from signalbox.transport.channel_output import ChannelOutput
 from signalbox.transport.data_loop import GONE, READ, WRITE, DataLoop
-from signalbox.transport.frame_channel import ClosedCallback, FrameCallback, OpenCallback
+from signalbox.transport.frame_channel import ClosedCallback, OpenCallback
 from signalbox.transport.frame_reader import SIZE_BYTES, FrameReader, FrameSizeError
 from signalbox.transport.socket_address import address_of
 
@@ -38,26 +39,21 @@ class DataChannel(ChannelOutput):
     """See `FrameChannel` for the interface."""
 
     __slots__ = (
-        "_arrived", "_expects_large", "_owner_muted", "_reader", "_recv_into", "_resuming", "_size_prefix", "_view",
-        "active_at", "bytes_in", "fault", "local_address", "on_closed", "on_ready", "peer_address",
+        "_arrived", "_expects_large", "_recv_into", "_size_prefix", "_view", "active_at", "bytes_in", "local_address",
+        "on_closed", "on_ready",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket, max_frame_bytes: int = MAX_FRAME_SIZE_BYTES) -> None:
         """`sock` is connected and non-blocking; it belongs to the channel from now on."""
-        super().__init__(loop, sock)
-        self.peer_address = address_of(sock.getpeername())
+        super().__init__(loop, sock, FrameReader(loop.pool, _unset, max_frame_bytes))
         self.local_address = address_of(sock.getsockname())
-        self._reader = FrameReader(loop.pool, _unset, max_frame_bytes)
         self._size_prefix = memoryview(bytearray(SIZE_BYTES))
         self._expects_large = False
         self._view = loop.receive_view
         self._recv_into = sock.recv_into
         self._arrived = 0  # bytes at the end of a large frame that waits for its slice
-        self._resuming = False
-        self._owner_muted = False
         self.on_ready: OpenCallback = _unset
         self.on_closed: ClosedCallback = _unset
-        self.fault = ""
         self.active_at = loop.now
         self.bytes_in = 0
 
@@ -69,58 +65,11 @@ class DataChannel(ChannelOutput):
     # -- the owner's side
 
     @property
-    def on_frame(self) -> FrameCallback:
-        return self._reader.on_frame
-
-    @on_frame.setter
-    def on_frame(self, callback: FrameCallback) -> None:
-        self._reader.on_frame = callback
-
-    @property
-    def max_frame_bytes(self) -> int:
-        return self._reader.max_frame_bytes
-
-    @max_frame_bytes.setter
-    def max_frame_bytes(self, value: int) -> None:
-        self._reader.max_frame_bytes = value
-
-    @property
-    def muted(self) -> bool:
-        return self._reader.muted
-
-    @property
     def peer_certificate(self) -> dict[str, Any] | None:
         return None
 
     def fileno(self) -> int:
         return self._sock.fileno()
-
-    def mute(self) -> None:
-        self._reader.muted = self._owner_muted = True
-        self._resuming = False
-
-    def hold(self) -> None:
-        self._reader.muted = self._held = True
-        self._resuming = False
-
-    def let_go(self) -> None:
-        self._held = False
-        if not self._owner_muted:
-            self.unmute()
-
-    def unmute(self) -> None:
-        reader = self._reader
-        self._owner_muted = False
-        if not reader.muted or self._held or self._resuming or self.closed or self._closing is not None:
-            return
-        if self._has_input():
-            # Stay muted until then: bytes that arrive meanwhile must not overtake the backlog.
-            self._resuming = True
-            self._loop.run_soon(self._resume)
-            return
-        reader.muted = False
-        if not self._interest & READ:
-            self._set_interest(self._interest | READ)
 
     def release_buffer(self, buffer: PooledBuffer) -> None:
         self._loop.pool.release(buffer)
@@ -260,33 +209,9 @@ class DataChannel(ChannelOutput):
         if reader.target is not None:
             self._read()
 
-    def _has_input(self) -> bool:
-        """Whether received bytes wait above the socket."""
-        return self._reader.has_backlog
+    def _run_soon(self, callback: Callable[[], None]) -> None:
+        self._loop.run_soon(callback)
 
-    def _resume(self) -> None:
-        if self.closed or not self._resuming:
-            return
-        self._resuming = False
-        self._reader.muted = False
-        try:
-            self._continue()
-        except FrameSizeError as error:
-            self._refuse_frame(error)
-        except Exception as error:
-            self._break(error)
-        if not self.closed and not self._reader.muted and not self._interest & READ:
+    def _read_on(self) -> None:
+        if not self._interest & READ:
             self._set_interest(self._interest | READ)
-
-    def _continue(self) -> None:
-        """Deliver what waits above the socket."""
-        self._reader.resume()
-
-    def _break(self, error: Exception) -> None:
-        """A bug above: it costs this connection, not the loop."""
-        log.error("connection of %s failed", self.peer_address, exc_info=error)
-        self.close(f"internal error: {error!r}")
-
-    def _refuse_frame(self, error: FrameSizeError) -> None:
-        self.fault = "frame_size"
-        self.close_after_flush(str(error))

@@ -29,7 +29,7 @@ class FrameReader:
     """One connection's place in its incoming stream."""
 
     __slots__ = (
-        "_backlog", "_backlog_start", "_buffer", "_filled", "_frame", "_own", "_pool", "max_frame_bytes",
+        "_backlog_start", "_buffer", "_filled", "_frame", "_own", "_pool", "backlog", "max_frame_bytes",
         "muted", "on_frame", "prefix", "target",
     )  # fmt: skip
 
@@ -46,13 +46,8 @@ class FrameReader:
         # Bytes of a size that was torn apart; with it empty and no target the stream stands between two frames.
         self.prefix = b""
         self._own: bytearray | None = None  # the backlog's memory
-        self._backlog: memoryview | None = None
+        self.backlog: memoryview | None = None  # received bytes that wait for `resume`
         self._backlog_start = 0
-
-    @property
-    def has_backlog(self) -> bool:
-        """Whether received bytes wait for `resume`."""
-        return self._backlog is not None
 
     @property
     def mid_frame(self) -> bool:
@@ -105,25 +100,25 @@ class FrameReader:
 
     def resume(self) -> None:
         """Continue with the backlog after `muted` was taken back."""
-        backlog = self._backlog
+        backlog = self.backlog
         if backlog is not None and not self.muted:
-            self._backlog = None
+            self.backlog = None
             self.feed(backlog, self._backlog_start, len(backlog))
-            if self._backlog is None:
+            if self.backlog is None:
                 self._own = None
 
     def append_backlog(self, view: memoryview) -> None:
         """Bytes that arrived while muted: asyncio cannot take back what it has read."""
-        if self._backlog is None:
+        if self.backlog is None:
             self._keep(view, 0, len(view))
         else:
-            self._own = bytearray(self._backlog[self._backlog_start :]) + view
-            self._backlog, self._backlog_start = memoryview(self._own), 0
+            self._own = bytearray(self.backlog[self._backlog_start :]) + view
+            self.backlog, self._backlog_start = memoryview(self._own), 0
 
     def discard(self) -> None:
         """The connection is gone: give the buffer back and deliver nothing more."""
         self.muted = True
-        self._own = self._backlog = self.target = self._frame = None
+        self._own = self.backlog = self.target = self._frame = None
         self.prefix = b""
         if self._buffer is not None:
             self._pool.release(self._buffer)
@@ -156,7 +151,7 @@ class FrameReader:
 
     def _keep(self, view: memoryview, start: int, end: int) -> None:
         if view.obj is self._own:
-            self._backlog, self._backlog_start = view, start
+            self.backlog, self._backlog_start = view, start
         else:
             self._own = bytearray(view[start:end])
-            self._backlog, self._backlog_start = memoryview(self._own), 0
+            self.backlog, self._backlog_start = memoryview(self._own), 0

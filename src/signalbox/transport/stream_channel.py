@@ -16,7 +16,8 @@ from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_SEND_QUEUE_BYTES, PAUSE_READING_BYTES
 from signalbox.transport.buffer_pool import BufferPool, PooledBuffer
 from signalbox.transport.data_channel import PEER_CLOSED
-from signalbox.transport.frame_channel import Chunk, ClosedCallback, FrameCallback, OpenCallback
+from signalbox.transport.frame_channel import Chunk, ClosedCallback, OpenCallback
+from signalbox.transport.frame_input import FrameInput
 from signalbox.transport.frame_reader import FrameReader, FrameSizeError
 from signalbox.transport.send_queue import read_slice
 from signalbox.transport.socket_address import address_of
@@ -29,7 +30,7 @@ def _unset(*_: object) -> None:
     """Stands in until the owner of a channel has set its callbacks."""
 
 
-class StreamChannel(asyncio.Protocol):
+class StreamChannel(FrameInput, asyncio.Protocol):
     """`connected(channel)` is called when TCP stands; it sets the callbacks. `on_ready` follows when TLS does."""
 
     def __init__(
@@ -42,46 +43,20 @@ class StreamChannel(asyncio.Protocol):
         self._pool = pool
         self._connected = connected
         self._tls = tls
-        self._reader = FrameReader(pool, _unset, max_frame_bytes)
+        super().__init__(FrameReader(pool, _unset, max_frame_bytes))
         self._chunks: deque[Chunk] = deque()
         self._transport: asyncio.Transport | None = None
         self._writable = True
-        self._resuming = False
-        self._owner_muted = self._held = False
-        self._closing: str | None = None
         self.on_ready: OpenCallback = _unset
-        self.fault = ""
         self.on_closed: ClosedCallback = _unset
         self.active_at = time.monotonic()
         self.stalled_since: float | None = None
         self.bytes_in = self.bytes_out = 0
         self.queued_bytes = 0
         self.busy_seconds = 0.0
-        self.closed = False
-        self.peer_address: tuple[str, int] = ("", 0)
         self.local_address: tuple[str, int] = ("", 0)
 
     # -- the owner's side
-
-    @property
-    def on_frame(self) -> FrameCallback:
-        return self._reader.on_frame
-
-    @on_frame.setter
-    def on_frame(self, callback: FrameCallback) -> None:
-        self._reader.on_frame = callback
-
-    @property
-    def max_frame_bytes(self) -> int:
-        return self._reader.max_frame_bytes
-
-    @max_frame_bytes.setter
-    def max_frame_bytes(self, value: int) -> None:
-        self._reader.max_frame_bytes = value
-
-    @property
-    def muted(self) -> bool:
-        return self._reader.muted
 
     @property
     def peer_certificate(self) -> dict[str, Any] | None:
@@ -106,25 +81,7 @@ class StreamChannel(asyncio.Protocol):
             return
         self._pump()
         if self.queued_bytes > PAUSE_READING_BYTES:
-            self._reader.muted = self._held = True
-            self._resuming = False
-
-    def mute(self) -> None:
-        self._reader.muted = self._owner_muted = True
-        self._resuming = False
-
-    def unmute(self) -> None:
-        reader = self._reader
-        self._owner_muted = False
-        if not reader.muted or self._held or self._resuming or self.closed or self._closing is not None:
-            return
-        if reader.has_backlog:
-            # Stay muted until then: bytes that arrive meanwhile must not overtake the backlog.
-            self._resuming = True
-            asyncio.get_running_loop().call_soon(self._resume)
-        else:
-            reader.muted = False
-            self._resume_reading()
+            self.hold()
 
     def release_buffer(self, buffer: PooledBuffer) -> None:
         self._pool.release(buffer)
@@ -247,10 +204,6 @@ class StreamChannel(asyncio.Protocol):
         except FrameSizeError as error:
             self._refuse_frame(error)
 
-    def _refuse_frame(self, error: FrameSizeError) -> None:
-        self.fault = "frame_size"
-        self.close_after_flush(str(error))
-
     def _pause_reading(self) -> None:
         if self._transport is not None:
             self._transport.pause_reading()
@@ -260,19 +213,10 @@ class StreamChannel(asyncio.Protocol):
             self.bytes_out += len(data)
             self._transport.write(data)
 
-    def _resume(self) -> None:
-        if self.closed or not self._resuming:
-            return
-        self._resuming = False
-        self._reader.muted = False
-        try:
-            self._reader.resume()
-        except FrameSizeError as error:
-            self._refuse_frame(error)
-        if not self._reader.muted:
-            self._resume_reading()
+    def _run_soon(self, callback: Callable[[], None]) -> None:
+        asyncio.get_running_loop().call_soon(callback)
 
-    def _resume_reading(self) -> None:
+    def _read_on(self) -> None:
         if self._transport is not None and not self.closed:
             self._transport.resume_reading()
 
@@ -298,9 +242,7 @@ class StreamChannel(asyncio.Protocol):
                 data = self._tls.outgoing()
             self._write(data)
         if self._held and not self._chunks:
-            self._held = False
-            if not self._owner_muted:
-                self.unmute()
+            self.let_go()
         if self._closing is not None and not self._chunks:
             reason, self._closing = self._closing, None
             self._finish_close(reason)

@@ -143,7 +143,7 @@ class TlsDataChannel(DataChannel):
                 self.flush()
 
     def _has_input(self) -> bool:
-        return self._reader.has_backlog or self._tls.has_input
+        return self._reader.backlog is not None or self._tls.has_input
 
     def _continue(self) -> None:
         self._reader.resume()

@@ -108,17 +108,18 @@ def request_of(
     return ApiRequest(header, type(body).decode(encoded, version), who or context(), frame, 0.0)
 
 
+async def handled(handler: Handler, request: ApiRequest) -> Any:
+    """The handler's answer, or the one that its error becomes."""
+    try:
+        answer = handler(request)
+        return await answer if inspect.isawaitable(answer) else answer
+    except KafkaError as error:
+        return failure(request, error.error, str(error))
+
+
 def answer_to(handler: Handler, request: ApiRequest) -> Any:
     """What the client reads: the handler's answer, or its error, encoded at the version and read again."""
-
-    async def run() -> Any:
-        try:
-            answer = handler(request)
-            return await answer if inspect.isawaitable(answer) else answer
-        except KafkaError as error:
-            return failure(request, error.error, str(error))
-
-    return as_read(request, asyncio.run(run()))
+    return as_read(request, asyncio.run(handled(handler, request)))
 
 
 def as_read(request: ApiRequest, answer: Any) -> Any:

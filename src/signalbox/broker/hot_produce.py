@@ -179,32 +179,30 @@ class ConnectionProduce:
 
     def answer_one(self, shape: ProduceShape, correlation_id: int, ticket: AppendTicket, request_bytes: int) -> None:
         """The only ticket is finished, without an error."""
-        connection, response_bytes = self._connection, 0
-        if shape.acks:
-            frame = shape.answer_one(correlation_id, ticket)
-            response_bytes = len(frame) - 4
-            connection.respond_whole(frame)
-        else:
-            connection.respond_nothing()
-        self.tally.add(request_bytes, response_bytes, self._owner.monotonic() - connection.channel.active_at)
+        self._respond(shape.answer_one(correlation_id, ticket) if shape.acks else b"", request_bytes)
 
     def answer(
         self, shape: ProduceShape, correlation_id: int, tickets: Sequence[AppendTicket], request_bytes: int
     ) -> None:
         """All tickets are finished."""
-        connection, response_bytes = self._connection, 0
         for ticket in tickets:
             if ticket.error:
-                response_bytes = self._answer_error(shape, correlation_id, tickets)
-                break
+                self._count(request_bytes, self._answer_error(shape, correlation_id, tickets))
+                return
+        self._respond(shape.answer(correlation_id, tickets) if shape.acks else b"", request_bytes)
+
+    def _respond(self, frame: bytes, request_bytes: int) -> None:
+        """`frame` begins with its size; b"": the request takes no answer."""
+        if frame:
+            self._connection.respond_whole(frame)
+            self._count(request_bytes, len(frame) - 4)
         else:
-            if shape.acks:
-                frame = shape.answer(correlation_id, tickets)
-                response_bytes = len(frame) - 4
-                connection.respond_whole(frame)
-            else:
-                connection.respond_nothing()
-        self.tally.add(request_bytes, response_bytes, self._owner.monotonic() - connection.channel.active_at)
+            self._connection.respond_nothing()
+            self._count(request_bytes, 0)
+
+    def _count(self, request_bytes: int, response_bytes: int) -> None:
+        duration_s = self._owner.monotonic() - self._connection.channel.active_at
+        self.tally.add(request_bytes, response_bytes, duration_s)
 
     def _answer_error(self, shape: ProduceShape, correlation_id: int, tickets: Sequence[AppendTicket]) -> int:
         """The generic handler's answer; its size."""

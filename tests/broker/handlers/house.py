@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, Handler
-from signalbox.broker.error_responses import failure
 from signalbox.broker.handlers.offset_fetch import OffsetFetchHandler
 from signalbox.protocol.api_table import ApiKey
-from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.security.authorizer import AllowAllAuthorizer
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.parts import NodeParts
-from tests.broker.asking import as_read, context, request_of
+from tests.broker.asking import as_read, context, handled, request_of
 
 
 class House:
@@ -31,15 +29,7 @@ class House:
 
     def answer(self, handler: Handler, request: ApiRequest) -> Any:
         """What the client reads."""
-
-        async def run() -> Any:
-            try:
-                answer = handler(request)
-                return await answer if inspect.isawaitable(answer) else answer
-            except KafkaError as error:
-                return failure(request, error.error, str(error))
-
-        return as_read(request, self.cluster.run(run()))
+        return as_read(request, self.cluster.run(handled(handler, request)))
 
     def create_topic(self, name: str, partitions: int = 1) -> None:
         """Returns when the topic is in the broker's own image."""

@@ -44,3 +44,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for node_id, reason in _unexpected():
         terminalreporter.write_line(f"not allowed to skip in CI: {node_id}: {reason}", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The last line, for whoever reads the outcome by program."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        passed, failed, errors = (len(reporter.stats.get(kind, ())) for kind in ("passed", "failed", "error"))
+        print(f"{passed} passed, {failed + errors} failed")

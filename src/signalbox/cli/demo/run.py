@@ -50,6 +50,7 @@ def demo(
                 _hold(stage)
         except (CheckFailed, ClusterFailed) as failure:
             console.print(str(failure), style="red", markup=False)
+            _tally(stage, failed=1)
             raise typer.Exit(1) from None
         finally:
             stage.cluster.stop()
@@ -112,6 +113,12 @@ def _summary(stage: Stage, seconds: float, page: Path) -> None:
         last = check.step
     stage.console.print(table)
     stage.console.print(f"report: {page}", soft_wrap=True, highlight=False)
+    _tally(stage, failed=0)
+
+
+def _tally(stage: Stage, failed: int) -> None:
+    """The last line, as of every target that is no benchmark: the first check that fails ends the demo."""
+    stage.console.print(f"{len(stage.checks)} passed, {failed} failed", highlight=False)
 
 
 def _hold(stage: Stage) -> None:

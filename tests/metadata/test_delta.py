@@ -85,12 +85,14 @@ def test_readers_keep_their_image() -> None:
     assert changed == set()
 
 
+@pytest.mark.spec("L9")
 def test_L9_listener_names_are_kept_as_they_come() -> None:
     image = after(Update(live_brokers=[broker(1, ("Client", 9), rack="r")]))
     assert image.brokers[1].endpoints == {"Client": Endpoint("Client", "h", 9, SecurityProtocol.PLAINTEXT)}
     assert image.brokers[1].rack == "r"
 
 
+@pytest.mark.spec("L9")
 @pytest.mark.parametrize("version", [1, 2])
 def test_L9_versions_without_listener_names_use_the_protocols(version: int) -> None:
     sent = Update(
@@ -108,6 +110,7 @@ def test_L9_versions_without_listener_names_use_the_protocols(version: int) -> N
     assert image.topics["t"].partitions[0].leader == 1
 
 
+@pytest.mark.spec("L9")
 def test_L9_version_0_has_one_plaintext_address() -> None:
     sent = Update(live_brokers=[Update.UpdateMetadataBroker(id=1, v0_host="h", v0_port=9)])
     image = after(Update.decode(sent.encode(0), 0))

@@ -28,6 +28,7 @@ BROKER = BrokerRegistration(
 )
 
 
+@pytest.mark.spec("L8")
 def test_L8_version_5_as_kafka_writes_it() -> None:
     assert json.loads(BROKER.encode()) == {
         "version": 5,
@@ -42,12 +43,14 @@ def test_L8_version_5_as_kafka_writes_it() -> None:
     }
 
 
+@pytest.mark.spec("L8")
 def test_L8_version_4_has_no_features() -> None:
     payload = json.loads(BROKER.encode(version=4))
     assert payload["version"] == 4
     assert "features" not in payload
 
 
+@pytest.mark.spec("L8")
 def test_L8_host_and_port_are_null_without_a_plaintext_protocol() -> None:
     # The listener is *named* PLAINTEXT, but its protocol is another.
     named = Endpoint("PLAINTEXT", "h", 9092, SASL_SSL)
@@ -59,6 +62,7 @@ def test_a_rack_that_is_not_set_is_left_out() -> None:
     assert "rack" not in json.loads(replace(BROKER, rack=None).encode())
 
 
+@pytest.mark.spec("C2")
 def test_C2_our_two_extra_keys() -> None:
     broker = replace(BROKER, control_plane_listener="CONTROL", privileged_listener="REPLICATION")
     payload = json.loads(broker.encode())
@@ -67,11 +71,13 @@ def test_C2_our_two_extra_keys() -> None:
     assert "control_plane_listener" not in json.loads(BROKER.encode())
 
 
+@pytest.mark.spec("L8")
 @pytest.mark.parametrize("version", [4, 5])
 def test_round_trip(version: int) -> None:
     assert decode_registration(1, BROKER.encode(version)) == BROKER
 
 
+@pytest.mark.spec("L8")
 def test_version_1_is_one_plaintext_endpoint() -> None:
     old = b'{"version":1,"host":"h","port":9092,"jmx_port":9999,"timestamp":"5","extra":{}}'
     broker = decode_registration(3, old)
@@ -79,11 +85,13 @@ def test_version_1_is_one_plaintext_endpoint() -> None:
     assert (broker.jmx_port, broker.timestamp_ms, broker.rack) == (9999, 5, None)
 
 
+@pytest.mark.spec("L8")
 def test_versions_2_and_3_name_listeners_after_protocols() -> None:
     old = {"version": 3, "jmx_port": -1, "host": None, "port": -1, "endpoints": ["SSL://h:1"], "rack": "r"}
     assert decode_registration(3, json.dumps(old).encode()).endpoints == (Endpoint("SSL", "h", 1, SSL),)
 
 
+@pytest.mark.spec("L8")
 def test_listener_names_of_foreign_writers_are_normalised() -> None:
     foreign = {
         "version": 4,

@@ -20,10 +20,11 @@ _WAIT_MS = 20  # whatever is named a time: a request must not be parked for long
 
 
 class AnyRequest:
-    """Draws frames from a seed."""
+    """Draws frames from a seed. `uuids` are ids that mean something to the brokers: half of all drawn ids."""
 
-    def __init__(self, random_: random.Random) -> None:
+    def __init__(self, random_: random.Random, uuids: tuple[bytes, ...] = (bytes(16),)) -> None:
         self._random = random_
+        self._uuids = uuids
 
     def frame(self, row: ApiRow, version: int, correlation_id: int) -> bytes:
         """A whole request without its size."""
@@ -68,7 +69,7 @@ class AnyRequest:
         if kind == "bool":
             return random_.random() < 0.5
         if kind == "uuid":
-            return bytes(16) if random_.random() < 0.5 else random_.randbytes(16)
+            return random_.choice(self._uuids) if random_.random() < 0.5 else random_.randbytes(16)
         if kind == "float64":
             return random_.random()
         if field.attribute.endswith("_ms"):

@@ -16,12 +16,13 @@ def test_one_row_per_api_that_was_asked() -> None:
     registry = MetricRegistry()
     metrics = RequestMetrics(registry)
     assert values(registry) == {}
-    metrics.ended(ApiKey.FETCH, 100, 1000, 0.5)
-    metrics.ended(ApiKey.FETCH, 10, 0, 0.25)
-    metrics.ended(ApiKey.PRODUCE, 1, 2, 0.0)
+    metrics.ended(ApiKey.FETCH, 100, 1000, 0.5, 0.02)
+    metrics.ended(ApiKey.FETCH, 10, 0, 0.25, 0.01)
+    metrics.ended(ApiKey.PRODUCE, 1, 2, 0.0, 0.0)
     found = values(registry)
     assert found["RequestsPerSec", "FETCH"] == 2
     assert found["TotalTimeMs", "FETCH"] == 750
+    assert found["RequestQueueTimeMs", "FETCH"] == 30
     assert (found["RequestBytes", "FETCH"], found["ResponseBytes", "FETCH"]) == (110, 1000)
     assert found["RequestsPerSec", "PRODUCE"] == 1
 
@@ -29,7 +30,7 @@ def test_one_row_per_api_that_was_asked() -> None:
 def test_hot_requests_are_told_before_a_reading() -> None:
     registry = MetricRegistry()
     metrics = RequestMetrics(registry)
-    metrics.ended(ApiKey.FETCH, 1, 1, 0.0)
+    metrics.ended(ApiKey.FETCH, 1, 1, 0.0, 0.0)
     tally = HotTally()
 
     def settle() -> None:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from signalbox.cli.main import app
 
-COMMANDS = ["start", "up", "demo", "topic", "config", "group", "cluster", "pipeline"]
+COMMANDS = ["start", "up", "demo", "topic", "config", "group", "cluster", "planes", "pipeline"]
 
 
 def test_help_names_every_command_in_one_whole_line() -> None:

@@ -18,14 +18,16 @@ def port(endpoint: Endpoint | None) -> int | None:
     return None if endpoint is None else endpoint.port
 
 
-def test_C2_the_targets_own_setting_decides() -> None:
+@pytest.mark.spec("C2")
+def test_the_targets_own_setting_decides() -> None:
     assert port(control_endpoint(registration(1), "REPLICATION")) == 9201
     assert port(control_endpoint(registration(1, control_plane_listener=None), "REPLICATION")) == 9101
     assert port(control_endpoint(registration(1, control_plane_listener="NONE"), "REPLICATION")) is None
     assert port(control_endpoint(registration(1, control_plane_listener=None), "NONE")) is None
 
 
-def test_C2_a_broker_without_the_listener_is_reported_once_and_skipped(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.spec("C2")
+def test_a_broker_without_the_listener_is_reported_once_and_skipped(caplog: pytest.LogCaptureFixture) -> None:
     channels = RecordingChannels(MetadataCache(), 0)
     targets = ControlTargets(channels, "REPLICATION")
     brokers = {**live(1), 2: LiveBroker(registration(2, control_plane_listener="NONE"), 200)}

@@ -1,10 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+
+import pytest
 
 from signalbox.common.audit_event import AuditKind
+from signalbox.network.control_acceptor import ControlAcceptor
 from signalbox.protocol.api_table import ApiKey
+from signalbox.transport.buffer_pool import BufferPool
 from tests.network.serving import serving
+from tests.network.test_data_acceptor import listening
+from tests.transport.loopback import until
 
 GIVEN = {
     "listeners": "CLIENT://127.0.0.1:0,CONTROL://127.0.0.1:0",
@@ -15,22 +22,80 @@ GIVEN = {
 }
 
 
-def test_connections_beyond_the_listeners_limit_are_closed_and_noted() -> None:
+def test_newcomers_beyond_the_listeners_limit_wait_in_the_kernel() -> None:
     async def main() -> None:
         async with serving(GIVEN) as served:
             first, second = await served.dial("CONTROL"), await served.dial("CONTROL")
             await first.ask(ApiKey.UPDATE_METADATA, 1)
             await second.ask(ApiKey.UPDATE_METADATA, 1)
             third = await served.dial("CONTROL")
-            assert await third.ended()
-            (event,) = await served.trail.until(AuditKind.REFUSED)
-            assert "max.connections" in event.reason
+            asked = asyncio.ensure_future(third.ask(ApiKey.UPDATE_METADATA, 1, b"x"))
+            await until(lambda: served.trail.gauges["ControlPlaneAcceptorBlockedPercent"]() > 0)
+            assert not asked.done()
             first.close()
-            await served.watcher.ended.get()
-            fourth = await served.dial("CONTROL")
-            assert await fourth.ask(ApiKey.UPDATE_METADATA, 1, b"x") == b"\0\0\0\1x"
+            assert await asked == b"\0\0\0\1x"
 
     asyncio.run(main())
+
+
+def test_too_many_from_one_address_are_closed_and_noted() -> None:
+    async def main() -> None:
+        async with serving(GIVEN | {"max.connections.per.ip": "1"}) as served:
+            first = await served.dial("CONTROL")
+            await first.ask(ApiKey.UPDATE_METADATA, 1)
+            second = await served.dial("CONTROL")
+            assert await second.ended()
+            (event,) = await served.trail.until(AuditKind.REFUSED)
+            assert "max.connections.per.ip" in event.reason
+            first.close()
+            await served.watcher.ended.get()
+            third = await served.dial("CONTROL")
+            await third.ask(ApiKey.UPDATE_METADATA, 1)
+            third.close()
+            await served.watcher.ended.get()
+            assert served.trail.gauges["connection-count"]() == 0
+
+    asyncio.run(main())
+
+
+@pytest.mark.spec("C5")
+def test_a_storm_is_taken_two_at_a_time_after_those_who_are_connected() -> None:
+    """Whatever a poll finds ready is handled before newcomers; then comes the next poll."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        order: list[str] = []
+        sock, address = listening()
+        acceptor = ControlAcceptor(loop, sock, Knocks(order), BufferPool())  # type: ignore[arg-type]
+        ours, theirs = socket.socketpair()
+        loop.add_reader(ours, lambda: order.append("served") if ours.recv(1) else None)
+        strangers = [socket.create_connection(address) for _ in range(6)]
+        acceptor.start()
+        while order.count("stranger") < len(strangers):
+            theirs.send(b"x")
+            await asyncio.sleep(0)
+        told = "".join("s" if each == "served" else "." for each in order)
+        assert "..." not in told, told
+        acceptor.stop()
+        loop.remove_reader(ours)
+        for each in (*strangers, ours, theirs):
+            each.close()
+
+    asyncio.run(main())
+
+
+class Knocks:
+    """A reception that lets nobody in and writes down who came."""
+
+    def __init__(self, order: list[str]) -> None:
+        self._order = order
+
+    def wait_seconds(self) -> float:
+        return 0.0
+
+    def admit(self, _: str) -> bool:
+        self._order.append("stranger")
+        return False
 
 
 def test_control_connections_live_outside_the_data_loop() -> None:

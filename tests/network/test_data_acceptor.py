@@ -26,7 +26,7 @@ def test_a_storm_is_taken_in_portions() -> None:
         portions: list[int] = []
         accepted: list[socket.socket] = []
 
-        def take(connection: socket.socket) -> None:
+        def take(connection: socket.socket, _: object) -> None:
             accepted.append(connection)
             portions.append(loop.turns)
 
@@ -49,7 +49,9 @@ def test_without_room_newcomers_wait_in_the_kernel() -> None:
         sock, address = listening()
         waits = [0.0, 0.01, 0.01, 0.0, 0.01]
         accepted: asyncio.Queue[socket.socket] = asyncio.Queue()
-        acceptor = DataAcceptor(loop, sock, lambda: waits.pop(0) if waits else 5.0, accepted.put_nowait)
+        acceptor = DataAcceptor(
+            loop, sock, lambda: waits.pop(0) if waits else 5.0, lambda each, _: accepted.put_nowait(each)
+        )
         acceptor.start()
         clients = [socket.create_connection(address) for _ in range(3)]
         first, second = await accepted.get(), await accepted.get()
@@ -75,7 +77,7 @@ def test_a_stopped_acceptor_does_not_come_back() -> None:
             asked.append(0.001)
             return asked[-1]
 
-        acceptor = DataAcceptor(loop, sock, full, lambda _: None)
+        acceptor = DataAcceptor(loop, sock, full, lambda *_: None)
         acceptor.start()
         client = socket.create_connection(address)
         await until(lambda: len(asked) > 1)  # it does come back as long as it is not stopped
@@ -96,7 +98,7 @@ def test_out_of_descriptors_is_survived() -> None:
         loop = DataLoop(asyncio.get_running_loop())
         sock, address = listening()
         accepted: asyncio.Queue[socket.socket] = asyncio.Queue()
-        acceptor = DataAcceptor(loop, sock, lambda: 0.0, accepted.put_nowait)
+        acceptor = DataAcceptor(loop, sock, lambda: 0.0, lambda each, _: accepted.put_nowait(each))
         client = socket.create_connection(address)
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         highest = max(map(int, os.listdir("/proc/self/fd")))

@@ -21,6 +21,7 @@ class Gauges(NullMetrics):
         self.read[f"{name.group}:{name.type}:{name.name}"] = read
 
 
+@pytest.mark.spec("C7")
 @pytest.mark.parametrize(("name", "prefix"), [(DATA, ""), (CONTROL, "ControlPlane"), (CONTROLLER, "Controller")])
 def test_kafkas_names_per_plane(name: str, prefix: str) -> None:
     gauges, source = Gauges(), Source()

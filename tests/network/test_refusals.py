@@ -10,6 +10,7 @@ from signalbox.network.refusals import LOG_INTERVAL_SECONDS, Refusals
 from tests.network.serving import CountingMetrics, Trail
 
 
+@pytest.mark.spec("C4")
 def test_everything_is_counted_and_audited_one_line_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     trail, clock = Trail.__new__(Trail), ManualClock()
     trail.events, trail.counts, trail.gauges = [], {}, {}

@@ -26,10 +26,10 @@ class ApiRequest:
     """One decoded request.
 
     `frame` is the request as it came (without the size), kept for forwarding; `forwarded_by` is the node whose
-    Envelope carried it, or None when it came from its client directly.
+    Envelope carried it, or None when it came from its client directly; `queue_s` how long it waited for the handler.
     """
 
-    __slots__ = ("body", "context", "forwarded_by", "frame", "header", "received_at")
+    __slots__ = ("body", "context", "forwarded_by", "frame", "header", "queue_s", "received_at")
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class ApiRequest:
         self.frame = frame
         self.received_at = received_at
         self.forwarded_by = forwarded_by
+        self.queue_s = 0.0
 
 
 class NoAnswer:

@@ -31,7 +31,7 @@ class AuditingObserver:
     def observe(
         self, request: ApiRequest, row: RouteRow, answer: FinalAnswer, response_bytes: int, duration_s: float
     ) -> None:
-        self._metrics.ended(row.api_key, len(request.frame), response_bytes, duration_s)
+        self._metrics.ended(row.api_key, len(request.frame), response_bytes, duration_s, request.queue_s)
         if row.audited is Audited.NEVER or _about_the_trail_itself(request):
             return
         failed = bool(getattr(answer, "error_code", 0))

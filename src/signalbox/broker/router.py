@@ -66,7 +66,7 @@ class Router:
 
     def submit(self, request: InboundRequest) -> None:
         """Network's port: one request of one connection, which stays muted until this request has ended."""
-        header = request.header
+        header, taken_at = request.header, self._clock.monotonic()
         route = self._routes.get(header.api_key)
         if route is None:
             request.refuse(f"API {header.api_key} is not served here")
@@ -81,6 +81,7 @@ class Router:
             request.refuse(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
             return
         asked = ApiRequest(header, body, request.context, request.frame, request.received_at)
+        asked.queue_s = max(0.0, taken_at - request.received_at)
         answer = self.answer(asked)
         if isinstance(answer, Pending):
             # A purgatory's answer: one callback, no task; the path of every acks=all produce and parked fetch.

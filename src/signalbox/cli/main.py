@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from signalbox.cli import cluster, config, group, pipeline, start, topic, up
+from signalbox.cli import cluster, config, group, pipeline, planes, start, topic, up
 from signalbox.cli.demo.run import demo
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app = typer.Typer(
 app.command("start")(start.start)
 app.command("up")(up.up)
 app.command("demo")(demo)
+app.command("planes")(planes.planes)
 app.add_typer(topic.app, name="topic")
 app.add_typer(config.app, name="config")
 app.add_typer(group.app, name="group")

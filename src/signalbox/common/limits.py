@@ -20,6 +20,7 @@ MAX_IDLE_POOL_BYTES = 67_108_864  # receive buffers kept for reuse by one data l
 JOINED_SEND_BYTES = 65_536  # answers below this leave in one joined send, larger ones by sendmsg
 SENDFILE_FROM_BYTES = 32_768  # file slices above this go by sendfile (below, three calls cost more than a copy)
 ACCEPTS_PER_TURN = 16  # new connections taken from one listener before others are served
+CONTROL_ACCEPTS_PER_TURN = 2  # the same on a control plane: each costs a transport of asyncio
 
 # Replication
 MAX_FETCH_SESSIONS = 1_000  # max.incremental.fetch.session.cache.slots' default

@@ -74,7 +74,7 @@ _SERVER_ROWS: tuple[_Row, ...] = (
     ("data.plane.slice.us", _I, 100, at_least(1),
      "How long the data plane may work before the control plane is looked at."),
     ("data.plane.measure.polls", _B, False, None,
-     "Whether the metrics tell how much processor time passes between two looks at the control plane."),
+     "Whether the metrics tell how much time passes between two looks at the control plane."),
 )  # fmt: skip
 
 _PREFIXED_ROWS: tuple[_Row, ...] = (

@@ -30,6 +30,7 @@ class Listener:
         self.hot_path: HotPath | None = ports.hot_path if plane.name == DATA else None
         self.served_versions: ServedVersions = served_on(row, ports.api_gate.versions(row))
         self.refusals = refusals
+        self.accepted = 0  # connections so far
         self.max_frame_bytes = settings.number("socket.request.max.bytes")
         receive_max = settings.number("sasl.server.max.receive.size")
         uses_sasl = row.security_protocol.uses_sasl

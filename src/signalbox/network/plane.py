@@ -2,7 +2,8 @@
 
 Counters are plain ints that the metrics' gauges read when somebody scrapes. Names are Kafka's: the control plane's
 carry the prefix `ControlPlane`. A controller's own listeners are a third plane, counted like a data plane (a controller
-process has no other; in a combined process they carry the prefix `Controller`).
+process has no other; in a combined process they carry the prefix `Controller`). Per listener there is Kafka's
+`socket-server-metrics`, and the plane that it belongs to.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from signalbox.common.metrics import MetricName, Metrics
 DATA = "data"
 CONTROL = "control"
 CONTROLLER = "controller"
-_PREFIXES = {DATA: "", CONTROL: "ControlPlane", CONTROLLER: "Controller"}
+PREFIXES = {DATA: "", CONTROL: "ControlPlane", CONTROLLER: "Controller"}
 _NETWORK = "kafka.network"
 
 
@@ -78,7 +79,7 @@ class Plane:
             metrics.gauge(name, read)
 
     def _gauges(self, clock: Clock) -> Iterator[tuple[MetricName, Callable[[], float]]]:
-        prefix, source = _PREFIXES[self.name], self.source
+        prefix, source = PREFIXES[self.name], self.source
 
         def busy() -> float:
             return source.busy_seconds

@@ -40,23 +40,25 @@ class Reception:
         """For the acceptor: seconds until another connection may come."""
         return self._quotas.wait_seconds(self.listener.row.name)
 
-    def admit(self, address: str, *, may_wait: bool = True) -> bool:
-        """Whether one more connection from `address` may stay; a refusal is counted and logged. `may_wait`: the
-        acceptor has asked `wait_seconds` before."""
+    def admit(self, address: str) -> bool:
+        """Whether one more connection from `address` may stay; a refusal is counted and logged. The acceptor has asked
+        `wait_seconds` before; who is admitted is welcomed or dismissed."""
         name = self.listener.row.name
-        crowded = not may_wait and self.wait_seconds() > 0
-        if not crowded and self._quotas.admit(name, address):
+        if self._quotas.admit(name, address):
             return True
-        limit = "max.connections" if crowded else "max.connections.per.ip"
         event = AuditEvent(
             kind=AuditKind.REFUSED,
             listener=name,
             plane=self.listener.plane.name,
             client_address=address,
-            reason=f"too many connections from {address} ({limit})",
+            reason=f"too many connections from {address} (max.connections.per.ip)",
         )
         self.listener.refusals.note("too_many_connections", event)
         return False
+
+    def dismiss(self, address: str) -> None:
+        """An admitted newcomer was gone before it could be welcomed."""
+        self._quotas.release(self.listener.row.name, address)
 
     def welcome(self, channel: FrameChannel) -> Connection:
         """A connection on an admitted channel, which has not begun to read; follow with `ready` when it stands."""
@@ -78,6 +80,7 @@ class Reception:
         channel.on_closed = lambda reason: self._gone(index, connection, reason)
         self.connections[index] = connection
         self.listener.plane.connections += 1
+        self.listener.accepted += 1
         return connection
 
     def ready(self, connection: Connection) -> None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 
 from signalbox.common.endpoint import host_port
 from signalbox.common.metrics import MetricName
+from signalbox.network.acceptor import Accepted, Acceptor
 from signalbox.network.binding import BindError, bind_listener
 from signalbox.network.connection import Connection
 from signalbox.network.control_acceptor import ControlAcceptor
@@ -24,7 +25,7 @@ from signalbox.network.limits_reading import read_expiry_limits, read_quotas
 from signalbox.network.listener import Listener
 from signalbox.network.listener_table import ListenerRow, ListenerTable
 from signalbox.network.network_settings import NetworkSettings
-from signalbox.network.plane import CONTROL, CONTROLLER, DATA, IdleMeter, Plane
+from signalbox.network.plane import CONTROL, CONTROLLER, DATA, PREFIXES, IdleMeter, Plane
 from signalbox.network.ports import NetworkPorts
 from signalbox.network.reception import Reception
 from signalbox.network.refusals import Refusals
@@ -34,6 +35,8 @@ from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.socket_address import tune
 from signalbox.transport.tls_channel import TlsDataChannel
 from signalbox.transport.tls_session import TlsFactory, TlsSession
+
+_NO_MEMORY_BOUND = 2**63 - 1  # what Kafka says while queued.max.request.bytes is -1
 
 log = logging.getLogger("signalbox.network")
 
@@ -53,7 +56,7 @@ class SocketServer:
         self._next_index = count()
         self._sockets: dict[str, socket.socket] = {}
         self._receptions: dict[str, Reception] = {}
-        self._acceptors: list[DataAcceptor | ControlAcceptor] = []
+        self._acceptors: list[Acceptor] = []
         self._expiry = IdleExpiry(
             self.connections, read_expiry_limits(settings.everywhere), ports.clock, self._every_sweep
         )
@@ -86,17 +89,16 @@ class SocketServer:
         """Begin to accept and serve: the control plane first."""
         loop = self._data_loop
         for row in sorted(self.table, key=lambda row: row.plane == DATA):
+            acceptor: Acceptor
             reception = self._reception(row)
             sock = self._sockets[row.name]
             if row.plane == DATA:
                 acceptor = DataAcceptor(loop, sock, reception.wait_seconds, self._data_receiver(reception))
-                self._acceptors.append(acceptor)
-                self._register_blocked(row.name, acceptor)
-                acceptor.start()
             else:
-                control = ControlAcceptor(sock, reception, loop.pool, self._tls_factory(row))
-                self._acceptors.append(control)
-                await control.start()
+                acceptor = ControlAcceptor(loop.asyncio_loop, sock, reception, loop.pool, self._tls_factory(row))
+            self._acceptors.append(acceptor)
+            self._register_listener(reception, acceptor)
+            acceptor.start()
         self._expiry.start()
         log.info("listening on %s", ", ".join(f"{row.name} ({host_port(row.host, row.port)})" for row in self.table))
 
@@ -128,14 +130,14 @@ class SocketServer:
         self._receptions[row.name] = reception = Reception(listener, self._ports, self._quotas, self._next_index)
         return reception
 
-    def _data_receiver(self, reception: Reception) -> Callable[[socket.socket], None]:
+    def _data_receiver(self, reception: Reception) -> Accepted:
         everywhere = self._settings.everywhere
         send_bytes = everywhere.number("socket.send.buffer.bytes")
         receive_bytes = everywhere.number("socket.receive.buffer.bytes")
         tls = self._tls_factory(reception.listener.row)
         frame_bytes = reception.listener.setup_frame_bytes
 
-        def receive(sock: socket.socket) -> None:
+        def receive(sock: socket.socket, _: object) -> None:
             try:
                 tune(sock, send_bytes, receive_bytes)
                 channel = (
@@ -168,13 +170,22 @@ class SocketServer:
         metrics, pool = self._ports.metrics, self._data_loop.pool
         for name in {DATA, *(row.plane for row in self.table)}:
             self.planes[name].register(metrics, self._ports.clock)
+        metrics.gauge(MetricName("kafka.network", "SocketServer", "MemoryPoolAvailable"), lambda: _NO_MEMORY_BOUND)
         metrics.gauge(MetricName("kafka.network", "SocketServer", "MemoryPoolUsed"), lambda: pool.used_bytes)
         metrics.gauge(MetricName("kafka.network", "SocketServer", "MemoryPoolIdle"), lambda: pool.idle_bytes)
 
-    def _register_blocked(self, listener: str, acceptor: DataAcceptor) -> None:
+    def _register_listener(self, reception: Reception, acceptor: Acceptor) -> None:
+        gauge, listener = self._ports.metrics.gauge, reception.listener
+        row, connections = listener.row, reception.connections
         accepting = IdleMeter(lambda: acceptor.paused_seconds, self._ports.clock)
-        name = MetricName("kafka.network", "Acceptor", "AcceptorBlockedPercent")
-        self._ports.metrics.gauge(name, lambda: 1 - accepting.read(), {"listener": listener})
+        blocked = MetricName("kafka.network", "Acceptor", PREFIXES[row.plane] + "AcceptorBlockedPercent")
+        gauge(blocked, lambda: 1 - accepting.read(), {"listener": row.name})
+        tags = {"listener": row.name, "networkProcessor": "0"}
+        gauge(MetricName("kafka.server", "socket-server-metrics", "connection-count"), lambda: len(connections), tags)
+        created = MetricName("kafka.server", "socket-server-metrics", "connection-creation-total")
+        gauge(created, lambda: listener.accepted, tags)
+        says = {"listener": row.name, "plane": row.plane, "forced": str(row.forced).lower()}
+        gauge(MetricName("signalbox.network", "Listener", "Info"), lambda: 1, says)
 
     def _every_sweep(self) -> None:
         """Give memory back; make room where protected connections came on top of the broker's limit."""

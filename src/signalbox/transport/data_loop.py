@@ -20,7 +20,6 @@ from typing import Protocol
 
 from signalbox.common.limits import SHARED_RECEIVE_BUFFER_BYTES
 from signalbox.transport.buffer_pool import BufferPool
-from signalbox.transport.poll_gaps import PollGaps
 
 log = logging.getLogger("signalbox.transport")
 
@@ -64,7 +63,6 @@ class DataLoop:
         self.receive_view = memoryview(bytearray(SHARED_RECEIVE_BUFFER_BYTES))
         self.staging = memoryview(bytearray(_STAGING_BYTES))
         self.now = time.monotonic()
-        self.poll_gaps: PollGaps | None = None
         self.turns = 0
         self.busy_seconds = 0.0
         self.longest_turn_seconds = 0.0
@@ -158,8 +156,6 @@ class DataLoop:
         if self._armed is not None:
             self._armed.cancel()
             self._armed = None
-        if self.poll_gaps is not None:
-            self.poll_gaps.note()
         clock = time.monotonic
         started = self.now = clock()
         deadline = started + self._budget

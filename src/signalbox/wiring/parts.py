@@ -42,7 +42,7 @@ from signalbox.network.socket_server import SocketServer
 from signalbox.security.principal import DefaultPrincipalBuilder, KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 from signalbox.transport.data_loop import DataLoop
-from signalbox.transport.poll_gaps import PollGaps
+from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.wiring.audit_delivery import TopicDelivery
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.connection_audit import RollupWatcher
@@ -192,11 +192,10 @@ async def build_parts(
 
 
 def _data_loop(config: NodeConfig, metrics: Metrics) -> DataLoop:
-    data_loop = DataLoop(asyncio.get_running_loop(), config["data.plane.slice.us"])
-    if config["data.plane.measure.polls"]:
-        data_loop.poll_gaps = PollGaps()
-        data_loop.poll_gaps.register(metrics)
-    return data_loop
+    loop = asyncio.get_running_loop()
+    if isinstance(loop, MeasuredLoop):
+        loop.poll_gaps.register(metrics)
+    return DataLoop(loop, config["data.plane.slice.us"])
 
 
 def _router(

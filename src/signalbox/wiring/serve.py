@@ -20,6 +20,7 @@ from typing import Any, Literal
 from signalbox.common.properties_file import parse_properties
 from signalbox.metadata.store.port import StoreError
 from signalbox.protocol.error_table import KafkaError
+from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.wiring.configuration import NodeConfig, read_node_config
 from signalbox.wiring.guards import ConfigRefused
 from signalbox.wiring.log_format import start_logging
@@ -112,7 +113,8 @@ def main(arguments: list[str]) -> int:
     for warning in config.warnings:
         log.warning("%s", warning)
     try:
-        asyncio.run(serve(config))
+        with asyncio.Runner(loop_factory=MeasuredLoop if config["data.plane.measure.polls"] else None) as runner:
+            runner.run(serve(config))
     except ConfigRefused as refused:
         log.error("not started: %s", refused)
         return 2

@@ -1,0 +1,96 @@
+"""What both planes' acceptors have in common: newcomers in portions, and a pause when there is no room.
+
+When limits leave no room (`ready` says so), or the process is out of descriptors, the listening socket is not looked at
+for a while: the kernel's backlog holds the newcomers meanwhile, as Kafka's blocked acceptor does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+_RETRY_SECONDS = 0.1
+_OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+
+Ready = Callable[[], float]
+Accepted = Callable[[socket.socket, Any], None]
+
+log = logging.getLogger("signalbox.network.acceptor")
+
+
+class Acceptor(ABC):
+    """`ready()` gives the seconds to wait before the next accept (0: now); `accepted(sock, address)` takes the socket
+    over. The listening socket belongs to the acceptor."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, sock: socket.socket, ready: Ready, accepted: Accepted, per_turn: int
+    ) -> None:
+        self._asyncio_loop = loop
+        self._sock = sock
+        self._ready = ready
+        self._accepted = accepted
+        self._per_turn = per_turn
+        self._started = False
+        self._paused_at: float | None = None
+        self._paused_before = 0.0
+
+    @property
+    def paused_seconds(self) -> float:
+        """How long nobody was let in so far, for lack of room."""
+        now_paused = 0.0 if self._paused_at is None else self._asyncio_loop.time() - self._paused_at
+        return self._paused_before + now_paused
+
+    def start(self) -> None:
+        """Begin to accept."""
+        self._started = True
+        self._watch()
+
+    def stop(self) -> None:
+        """Accept no more; the socket is closed."""
+        if self._started and self._paused_at is None:
+            self._unwatch()
+        self._started = False
+        self._sock.close()
+
+    @abstractmethod
+    def _watch(self) -> None:
+        """Call `_take` when somebody knocks."""
+
+    @abstractmethod
+    def _unwatch(self) -> None: ...
+
+    def _take(self) -> None:
+        """One portion."""
+        for _ in range(self._per_turn):
+            if not self._started or self._paused_at is not None:
+                return
+            wait = self._ready()
+            if wait > 0:
+                self._pause(wait)
+                return
+            try:
+                sock, address = self._sock.accept()
+            except (BlockingIOError, InterruptedError, ConnectionError):
+                return
+            except OSError as error:
+                if error.errno not in _OUT_OF_RESOURCES:
+                    raise
+                log.warning("cannot accept on %s: %s", self._sock.getsockname(), error)
+                self._pause(_RETRY_SECONDS)
+                return
+            self._accepted(sock, address)
+
+    def _pause(self, seconds: float) -> None:
+        self._paused_at = self._asyncio_loop.time()
+        self._unwatch()
+        self._asyncio_loop.call_later(seconds, self._resume)
+
+    def _resume(self) -> None:
+        if self._paused_at is not None and self._started and not self._asyncio_loop.is_closed():
+            self._paused_before, self._paused_at = self.paused_seconds, None
+            self._watch()

@@ -1,0 +1,86 @@
+"""`signalbox planes`: what a broker's metrics page says about its planes."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from signalbox.cli.planes import listener_states
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.headers import encode_request_header
+from signalbox.testing.cluster import Cluster
+
+_HEAD = ["broker", "plane", "listener", "connections", "queue", "queue ms", "idle", "requests", "refused", "expired"]
+
+
+@pytest.fixture(scope="module")
+def measured() -> Iterator[Cluster]:
+    with Cluster(brokers=1, overrides={"metrics.http.port": "0"}) as running:
+        yield running
+
+
+def page_of(cluster: Cluster) -> str:
+    return str(cluster.nodes[1].describe()["metrics"]).removeprefix("http://").removesuffix("/metrics")
+
+
+def trespass(cluster: Cluster) -> None:
+    """Metadata on the forced control plane: the connection is closed."""
+    host, _, port = cluster.nodes[1].describe()["listeners"]["CONTROL"].rpartition(":")
+    asked = encode_request_header(ApiKey.METADATA, 12, 1, "trespasser") + b"\0" * 8
+    with socket.create_connection((host, int(port)), timeout=10) as sock:
+        sock.sendall(len(asked).to_bytes(4) + asked)
+        assert sock.recv(1) == b""
+
+
+@pytest.mark.spec("C7")
+def test_once_is_a_line_a_listener_for_scripts(run: Any, measured: Cluster) -> None:
+    trespass(measured)
+    done = run("planes", page_of(measured), "--once")
+    assert done.exit_code == 0, done.stderr
+    head, *rows = (line.split("\t") for line in done.stdout.splitlines())
+    assert head == _HEAD
+    assert [row[1:3] for row in rows] == [["control", "CONTROL (forced)"], ["data", "CLIENT"], ["data", "REPLICATION"]]
+    control = dict(zip(head, rows[0], strict=True))
+    assert int(control["refused"]) >= 1
+    assert int(control["connections"]) >= 1, "the controller's own channel"
+    assert int(control["requests"]) >= 2
+    assert float(control["queue ms"]) >= 0
+    assert 0 <= int(control["idle"].removesuffix("%")) <= 100
+
+
+@pytest.mark.spec("C7")
+def test_the_live_view_ends_by_ctrl_c(measured: Cluster) -> None:
+    ours, theirs = pty.openpty()
+    code = "from signalbox.cli.main import run; run()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "planes", page_of(measured), "--every", "0.1"],
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "COLUMNS": "160", "TERM": "xterm"},
+    )
+    os.close(theirs)
+    seen = b""
+    while seen.count(b"REPLICATION") < 2:  # it looks again by itself
+        seen += os.read(ours, 65_536)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
+    os.close(ours)
+
+
+def test_a_page_of_somebody_else(run: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    done = run("planes", f"127.0.0.1:{port}", "--once")
+    assert done.exit_code == 1
+    assert "has no metrics page" in done.stderr
+    with pytest.raises(typer.Exit):
+        list(listener_states("x", "up 1.0\n"))

@@ -6,24 +6,11 @@ import logging
 
 import pytest
 
-from signalbox.common.endpoint import Endpoint
 from signalbox.controller.context import LiveBroker
-from signalbox.controller.control_targets import ControlTargets, control_endpoint
+from signalbox.controller.control_targets import ControlTargets
 from signalbox.metadata.cache import MetadataCache
 from tests.controller.cluster import RecordingChannels, registration
 from tests.controller.contexts import live
-
-
-def port(endpoint: Endpoint | None) -> int | None:
-    return None if endpoint is None else endpoint.port
-
-
-@pytest.mark.spec("C2")
-def test_the_targets_own_setting_decides() -> None:
-    assert port(control_endpoint(registration(1), "REPLICATION")) == 9201
-    assert port(control_endpoint(registration(1, control_plane_listener=None), "REPLICATION")) == 9101
-    assert port(control_endpoint(registration(1, control_plane_listener="NONE"), "REPLICATION")) is None
-    assert port(control_endpoint(registration(1, control_plane_listener=None), "NONE")) is None
 
 
 @pytest.mark.spec("C2")

@@ -62,6 +62,26 @@ def test_a_rack_that_is_not_set_is_left_out() -> None:
     assert "rack" not in json.loads(replace(BROKER, rack=None).encode())
 
 
+@pytest.mark.spec("C2", "L12")
+@pytest.mark.parametrize(
+    ("told", "control", "privileged"),
+    [
+        ({}, "REPLICATION", "REPLICATION"),  # the sender's own name, for brokers that tell nothing
+        ({"inter_broker_listener": "CLIENT"}, "CLIENT", "CLIENT"),
+        ({"inter_broker_listener": "CLIENT", "control_plane_listener": "CONTROL"}, "CONTROL", "CLIENT"),
+        ({"control_plane_listener": "CONTROL", "privileged_listener": "CONTROL"}, "CONTROL", "CONTROL"),
+        ({"control_plane_listener": "NONE", "privileged_listener": "NONE"}, None, None),
+        ({"inter_broker_listener": "NONE"}, None, None),
+    ],
+)
+def test_where_brokers_send_is_the_targets_own_setting(
+    told: dict[str, str], control: str | None, privileged: str | None
+) -> None:
+    target = replace(BROKER, **told)  # type: ignore[arg-type]
+    found = (target.control_endpoint("REPLICATION"), target.privileged_endpoint("REPLICATION"))
+    assert [endpoint and endpoint.listener_name for endpoint in found] == [control, privileged]
+
+
 @pytest.mark.spec("C2")
 def test_C2_our_two_extra_keys() -> None:
     broker = replace(BROKER, control_plane_listener="CONTROL", privileged_listener="REPLICATION")

@@ -36,6 +36,22 @@ def test_a_killed_broker_comes_back_at_its_ports(cluster: ProcessCluster) -> Non
     assert broker.ready["broker_epoch"] > before["broker_epoch"]
 
 
+def test_other_properties_count_from_the_next_start_on(cluster: ProcessCluster) -> None:
+    before = dict(cluster.brokers[2].ready["listeners"])
+    more = ",".join(f"{name}://{address}" for name, address in before.items())
+    protocols = "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT,EXTRA:PLAINTEXT"
+    cluster.configure(2, {"listeners": f"{more},EXTRA://127.0.0.1:0", "listener.security.protocol.map": protocols})
+    assert cluster.brokers[2].ready["listeners"] == before
+    cluster.stop_broker(2)
+    cluster.start_broker(2)
+    after = dict(cluster.brokers[2].ready["listeners"])
+    assert after.pop("EXTRA").startswith("127.0.0.1:")
+    assert after == before
+    cluster.configure(2, {"listeners": more})
+    cluster.stop_broker(2)
+    cluster.start_broker(2)
+
+
 def test_paused_is_running_and_silent(cluster: ProcessCluster) -> None:
     cluster.pause(2)
     host, _, port = cluster.brokers[2].address("CLIENT").rpartition(":")

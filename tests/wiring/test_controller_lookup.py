@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from signalbox.client.connection_settings import ConnectionSecurity
 from signalbox.metadata.controller_claim import encode_claim
 from signalbox.metadata.layout import CONTROLLER, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
@@ -15,13 +16,19 @@ from signalbox.metadata.store.port import Create, Delete
 from signalbox.wiring.controller_lookup import StoredControllerLookup
 from tests.controller.cluster import register, registration
 
+SECURITY = {name: ConnectionSecurity(server_name=name) for name in ("CLIENT", "REPLICATION", "CONTROL")}
+
 
 class Watching:
     """A lookup over a store in memory; `until` waits for its next answer."""
 
     def __init__(self, store: MemoryMetadataStore) -> None:
         self.store = store
-        self.lookup = StoredControllerLookup(store, "REPLICATION", lambda found: found.privileged_listener)
+        self.lookup = StoredControllerLookup(
+            store,
+            lambda found: found.privileged_endpoint("REPLICATION"),
+            lambda endpoint: SECURITY[endpoint.listener_name],
+        )
         self._news = asyncio.Event()
         self.lookup.on_change = self._news.set
         self.changes = 0
@@ -52,12 +59,15 @@ def run(scenario: Callable[[Watching], Any]) -> None:
     ("privileged", "address"), [(None, ("host2", 9102)), ("CONTROL", ("host2", 9202)), ("CLIENT", ("host2", 9002))]
 )
 def test_the_targets_privileged_listener(privileged: str | None, address: tuple[str, int]) -> None:
+    """And its security: the dialling side may have another inter-broker listener while a cluster rolls (L12)."""
+
     async def scenario(watching: Watching) -> None:
         assert watching.lookup.active_controller() is None
         await register(watching.store, registration(2, privileged_listener=privileged))
         await watching.store.commit([Create(CONTROLLER, encode_claim(2, 0), of_session=True)])
         node = await watching.next()
         assert (node.node_id, tuple(node.address)) == (2, address)
+        assert node.security is SECURITY[privileged or "REPLICATION"]
 
     run(scenario)
 

@@ -11,7 +11,6 @@ from tests.wiring.settings import config_of
 def test_a_plain_cluster() -> None:
     guards = read_guards(config_of())
     assert set(guards.network.listeners) == {"CLIENT", "REPLICATION", "CONTROL"}
-    assert guards.control.security == guards.inter_broker.security
     assert guards.inter_broker.client_id == "1"
 
 

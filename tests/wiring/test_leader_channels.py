@@ -12,8 +12,7 @@ from signalbox.wiring.leader_channels import LeaderConnector
 
 def connector(cluster: Cluster, listener: str = "REPLICATION", cluster_id: str | None = None) -> LeaderConnector:
     around = cluster.nodes[1].parts.around
-    settings = around.guards.inter_broker
-    return LeaderConnector(around.data_loop, around.cache, listener, cluster_id or around.cluster_id, settings)
+    return LeaderConnector(around.data_loop, around.cache, listener, cluster_id or around.cluster_id, around.guards)
 
 
 def test_a_known_leader(cluster: Cluster) -> None:

@@ -93,7 +93,9 @@ class BrokerChannel:
 
     async def _connected(self) -> ClientConnection:
         if self._connection is None or not self._connection.is_open:
-            self._connection = await connect(self.node.address, self._settings, self._identity)
+            self._connection = await connect(
+                self.node.address, self._settings.secured(self.node.security), self._identity
+            )
             self._connection.on_closed(self._wakeup.set)
         return self._connection
 

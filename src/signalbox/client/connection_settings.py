@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES
 from signalbox.security.sasl.mechanism import SaslClientExchange
@@ -43,3 +43,7 @@ class ConnectionSettings:
     max_handshake_frame_bytes: int = MAX_UNAUTHENTICATED_FRAME_BYTES
     max_frame_bytes: int = MAX_FRAME_SIZE_BYTES
     security: ConnectionSecurity = field(default=PLAINTEXT)
+
+    def secured(self, security: ConnectionSecurity | None) -> ConnectionSettings:
+        """The same with another security; None changes nothing."""
+        return self if security is None else replace(self, security=security)

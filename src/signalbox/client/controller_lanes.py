@@ -134,7 +134,7 @@ class ControllerLanes:
     async def _try_open(self, node: Node) -> bool:
         identity = Identity(self._cluster_id, node.node_id) if self._cluster_id is not None else None
         try:
-            lane = await connect(node.address, self._settings, identity)
+            lane = await connect(node.address, self._settings.secured(node.security), identity)
         except AuthenticationRefused as failure:
             self._on_refused(failure)
             return False

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from signalbox.client.connection_settings import ConnectionSecurity
 from signalbox.common.endpoint import host_port
 
 
@@ -47,11 +48,13 @@ class ConnectionKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A broker as Metadata names it. `node_id` is negative for a seed."""
+    """A broker as Metadata names it. `node_id` is negative for a seed. `security`: how connections to this one are
+    secured, where its listener decides and not the dialling side's settings."""
 
     node_id: int
     address: Address
     rack: str | None = None
+    security: ConnectionSecurity | None = None
 
 
 def parse_bootstrap_servers(text: str) -> list[Address]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from signalbox.client.broker_channel import BrokerChannel, UnreachableCallback
-from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.connection_settings import ConnectionSecurity, ConnectionSettings
 from signalbox.client.node import Address, Node
 from signalbox.common.endpoint import Endpoint
 from signalbox.common.metrics import MetricName, Metrics
+
+Secure = Callable[[Endpoint], ConnectionSecurity | None]
 
 _GROUP, _TYPE = "kafka.controller", "ControllerChannelManager"
 _QUEUE_SIZE = MetricName(_GROUP, _TYPE, "QueueSize")
@@ -18,7 +21,8 @@ _TOTAL_QUEUE_SIZE = MetricName(_GROUP, _TYPE, "TotalQueueSize")
 
 
 class PeerChannels:
-    """A registry of BrokerChannels. A broker that comes back with another address gets a new channel."""
+    """A registry of BrokerChannels. A broker that comes back with another address gets a new channel. `secure` says
+    how to connect to an endpoint; None is as `settings` have it."""
 
     def __init__(
         self,
@@ -26,21 +30,23 @@ class PeerChannels:
         settings: ConnectionSettings,
         metrics: Metrics,
         on_unreachable: UnreachableCallback | None = None,
+        secure: Secure = lambda endpoint: None,
     ) -> None:
         self._cluster_id = cluster_id
         self._settings = settings
         self._metrics = metrics
         self._on_unreachable = on_unreachable
+        self._secure = secure
         self._channels: dict[int, BrokerChannel] = {}
         self._closing: set[asyncio.Task[None]] = set()
         metrics.gauge(_TOTAL_QUEUE_SIZE, lambda: sum(row.queue_size for row in self._channels.values()))
 
     def add_broker(self, broker_id: int, endpoint: Endpoint) -> None:
         """Open a channel to the broker's control endpoint. The same address again changes nothing."""
-        node = Node(broker_id, Address(endpoint.host, endpoint.port))
+        node = Node(broker_id, Address(endpoint.host, endpoint.port), security=self._secure(endpoint))
         known = self._channels.get(broker_id)
         if known is not None:
-            if known.node.address == node.address:
+            if known.node == node:
                 return
             self.remove_broker(broker_id)
         channel = BrokerChannel(node, self._cluster_id, self._settings, self._on_unreachable)

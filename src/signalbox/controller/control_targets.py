@@ -1,6 +1,6 @@
 """Where each broker takes control requests, and the channels kept to these places (SPEC C2).
 
-The target's own registration decides: its control-plane listener when it names one, else the inter-broker listener.
+The target's own registration decides: its control-plane listener when it names one, else its inter-broker listener.
 A broker that lacks the listener is reported and left out; it must not stop the controller.
 """
 
@@ -12,14 +12,8 @@ from collections.abc import Mapping
 from signalbox.common.endpoint import Endpoint
 from signalbox.controller.context import LiveBroker
 from signalbox.controller.ports import BrokerChannels
-from signalbox.metadata.registration import BrokerRegistration
 
 log = logging.getLogger(__name__)
-
-
-def control_endpoint(registration: BrokerRegistration, inter_broker_listener: str) -> Endpoint | None:
-    """The address for LeaderAndIsr, UpdateMetadata and StopReplica; None when the broker has no such listener."""
-    return registration.endpoint(registration.control_plane_listener or inter_broker_listener)
 
 
 class ControlTargets:
@@ -35,7 +29,7 @@ class ControlTargets:
         """Open and close channels so that they fit `brokers`."""
         wanted: dict[int, tuple[int, Endpoint]] = {}
         for broker_id, broker in brokers.items():
-            endpoint = control_endpoint(broker.registration, self._inter_broker_listener)
+            endpoint = broker.registration.control_endpoint(self._inter_broker_listener)
             if endpoint is None:
                 self._report(broker_id, broker)
             else:
@@ -61,7 +55,10 @@ class ControlTargets:
         if (broker_id, broker.broker_epoch) in self._reported:
             return
         self._reported.add((broker_id, broker.broker_epoch))
-        listener = broker.registration.control_plane_listener or self._inter_broker_listener
+        registration = broker.registration
+        listener = (
+            registration.control_plane_listener or registration.inter_broker_listener or self._inter_broker_listener
+        )
         log.error(
             "broker %d has no listener %s (it has %s): it gets no control requests until it is registered with one",
             broker_id,

@@ -1,9 +1,9 @@
 """A broker's registration, `/brokers/ids/<id>`: JSON versions 1 to 5 read, 4 and 5 written (SPEC L8, KIP-103).
 
 `host` and `port` at the top are those of the first endpoint whose *protocol* is PLAINTEXT, else null and -1: for
-readers older than `endpoints`. `timestamp` is a string, as in released Kafka. Two keys are ours and ignored by
-Kafka's readers: `control_plane_listener` and `privileged_listener` (absent: the inter-broker listener), because
-senders go by the target's settings while a cluster rolls.
+readers older than `endpoints`. `timestamp` is a string, as in released Kafka. Three keys are ours and ignored by
+Kafka's readers: `inter_broker_listener` (absent: the reader's own), `control_plane_listener` and `privileged_listener`
+(absent: the inter-broker listener), because senders go by the target's settings while a cluster rolls.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from signalbox.common.endpoint import Endpoint, SecurityProtocol, normalise_list
 from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
 
 VERSION_WITH_FEATURES = 5  # written from inter.broker.protocol.version 2.7 on, 4 below
+_OUR_KEYS = ("inter_broker_listener", "control_plane_listener", "privileged_listener")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +28,22 @@ class BrokerRegistration:
     timestamp_ms: int = 0
     jmx_port: int = -1
     features: dict[str, tuple[int, int]] = field(default_factory=dict)
+    inter_broker_listener: str | None = None
     control_plane_listener: str | None = None
     privileged_listener: str | None = None
 
     def endpoint(self, listener_name: str) -> Endpoint | None:
         """The address on one listener."""
         return next((each for each in self.endpoints if each.listener_name == listener_name), None)
+
+    def control_endpoint(self, inter_broker_listener: str) -> Endpoint | None:
+        """Where this broker takes LeaderAndIsr, UpdateMetadata and StopReplica (C2). `inter_broker_listener` is the
+        sender's: it counts for brokers that do not tell theirs."""
+        return self.endpoint(self.control_plane_listener or self.inter_broker_listener or inter_broker_listener)
+
+    def privileged_endpoint(self, inter_broker_listener: str) -> Endpoint | None:
+        """Where it takes Envelopes and what else brokers send to a controller (SPEC C, Resolved)."""
+        return self.endpoint(self.privileged_listener or self.inter_broker_listener or inter_broker_listener)
 
     def encode(self, version: int = VERSION_WITH_FEATURES) -> bytes:
         """The JSON payload in version 4 or 5."""
@@ -54,7 +65,7 @@ class BrokerRegistration:
             payload["features"] = {
                 name: {"min_version": low, "max_version": high} for name, (low, high) in self.features.items()
             }
-        for key in ("control_plane_listener", "privileged_listener"):
+        for key in _OUR_KEYS:
             if (listener_name := getattr(self, key)) is not None:
                 payload[key] = listener_name
         return encode_json(payload)
@@ -78,8 +89,7 @@ def decode_registration(broker_id: int, data: bytes | None) -> BrokerRegistratio
                 name: (int(span["min_version"]), int(span["max_version"]))
                 for name, span in (payload.get("features") or {}).items()
             },
-            control_plane_listener=_listener(payload, "control_plane_listener"),
-            privileged_listener=_listener(payload, "privileged_listener"),
+            **{key: _listener(payload, key) for key in _OUR_KEYS},
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"{entry} is not a broker's registration: {error!r}") from error

@@ -109,6 +109,10 @@ class ProcessCluster:
         self._write_properties(broker)
         self._await_ready(broker, self._spawn(broker))
 
+    def configure(self, node_id: int, values: Mapping[str, str]) -> None:
+        """Other server.properties for one broker, from its next start on; the keys that are not named stay."""
+        self._per_broker.setdefault(node_id, {}).update(values)
+
     def stop_broker(self, node_id: int) -> int:
         """Controlled shutdown of one broker; its exit code."""
         broker = self.brokers[node_id]

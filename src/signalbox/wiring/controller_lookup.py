@@ -1,8 +1,8 @@
 """Who the active controller is and where it takes broker-to-broker requests.
 
 Read from the store itself (`/controller`, then that broker's registration), because the answer must not depend on an
-UpdateMetadata that the controller has still to send. The target's registration names its privileged listener; without
-one it is the inter-broker listener (SPEC C, Resolved).
+UpdateMetadata that the controller has still to send. Which of its listeners it is, and how it is secured, is read from
+the target's registration (SPEC C, Resolved).
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from signalbox.client.connection_settings import ConnectionSecurity
 from signalbox.client.node import Address, Node
+from signalbox.common.endpoint import Endpoint
 from signalbox.metadata.controller_claim import decode_claim
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.layout import CONTROLLER, broker_id_path
@@ -21,17 +23,18 @@ from signalbox.metadata.store.port import MetadataStore, StoreError
 log = logging.getLogger(__name__)
 _RETRY_S = 0.2
 
-ListenerOf = Callable[[BrokerRegistration], str | None]
+EndpointOf = Callable[[BrokerRegistration], Endpoint | None]
+Secure = Callable[[Endpoint], ConnectionSecurity]
 
 
 class StoredControllerLookup:
-    """Follows `/controller`; `on_change` is called whenever the answer may be another one. `listener_of` names the
-    target's listener for what is to be sent, None for the inter-broker listener."""
+    """Follows `/controller`; `on_change` is called whenever the answer may be another one. `endpoint_of` finds the
+    target's endpoint for what is to be sent, `secure` how to connect to it."""
 
-    def __init__(self, store: MetadataStore, inter_broker_listener: str, listener_of: ListenerOf) -> None:
+    def __init__(self, store: MetadataStore, endpoint_of: EndpointOf, secure: Secure) -> None:
         self._store = store
-        self._listener_of = listener_of
-        self._inter_broker_listener = inter_broker_listener
+        self._endpoint_of = endpoint_of
+        self._secure = secure
         self._node: Node | None = None
         self._changed = asyncio.Event()
         self._cancel_watch: Callable[[], None] | None = None
@@ -81,5 +84,7 @@ class StoredControllerLookup:
             self._changed.set()
             return None
         registration = decode_registration(broker_id, entry.data)
-        endpoint = registration.endpoint(self._listener_of(registration) or self._inter_broker_listener)
-        return None if endpoint is None else Node(broker_id, Address(endpoint.host, endpoint.port))
+        endpoint = self._endpoint_of(registration)
+        if endpoint is None:
+            return None
+        return Node(broker_id, Address(endpoint.host, endpoint.port), security=self._secure(endpoint))

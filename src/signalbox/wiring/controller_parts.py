@@ -25,7 +25,11 @@ def build_controller(
 ) -> tuple[Controller, PeerChannels]:  # fmt: skip
     """A controller that has not joined the race yet. A connection that a broker closed is a hint for it."""
     peers = PeerChannels(
-        cluster_id, guards.control, metrics, lambda broker_id, failure: controller.broker_connection_lost(broker_id)
+        cluster_id,
+        guards.inter_broker,
+        metrics,
+        lambda broker_id, failure: controller.broker_connection_lost(broker_id),
+        guards.peers.of,
     )
     controller = Controller(
         config.node_id,

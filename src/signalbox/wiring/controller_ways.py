@@ -6,7 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from signalbox.client.controller_channel import ControllerChannel
+from signalbox.common.endpoint import Endpoint
 from signalbox.common.metrics import Metrics
+from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.network.listener_table import ListenerTable
 from signalbox.wiring.controller_lookup import StoredControllerLookup
@@ -37,19 +39,21 @@ def build_controller_ways(
     table: ListenerTable, store: MetadataStore, cluster_id: str, guards: Guards, metrics: Metrics
 ) -> ControllerWays:
     """Both ways, not yet started."""
-    inter_broker, control = table.inter_broker_listener_name, table.control_plane_listener_name
-    over_control = table.privileged_listener_name == control
-    lookup = StoredControllerLookup(store, inter_broker, lambda registration: registration.privileged_listener)
-    channel = ControllerChannel(lookup, cluster_id, guards.control if over_control else guards.inter_broker)
+    own = table.inter_broker_listener_name
+    lookup = StoredControllerLookup(store, lambda registration: registration.privileged_endpoint(own), guards.peers.of)
+    channel = ControllerChannel(lookup, cluster_id, guards.inter_broker)
     lookup.on_change = channel.controller_changed
     channel.expose(metrics, "forwarding")
     shutdown_lookup = StoredControllerLookup(
-        store,
-        inter_broker,
-        lambda registration: registration.control_plane_listener or registration.privileged_listener,
+        store, lambda registration: _shutdown_endpoint(registration, own), guards.peers.of
     )
-    shutdown_channel = ControllerChannel(
-        shutdown_lookup, cluster_id, guards.inter_broker if control is None else guards.control
-    )
+    shutdown_channel = ControllerChannel(shutdown_lookup, cluster_id, guards.inter_broker)
     shutdown_lookup.on_change = shutdown_channel.controller_changed
     return ControllerWays(lookup, channel, shutdown_lookup, shutdown_channel)
+
+
+def _shutdown_endpoint(registration: BrokerRegistration, inter_broker_listener: str) -> Endpoint | None:
+    """ControlledShutdown goes over the control plane where there is one, even where it is forced (C3)."""
+    if registration.control_plane_listener is not None:
+        return registration.endpoint(registration.control_plane_listener)
+    return registration.privileged_endpoint(inter_broker_listener)

@@ -16,6 +16,7 @@ from signalbox.security.sasl.scram import NoCredentials
 from signalbox.wiring.authorizers import build_authorizer
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.outbound import connection_settings, outbound_security
+from signalbox.wiring.peer_security import PeerSecurity
 
 
 class ConfigRefused(StartRefused):
@@ -24,12 +25,12 @@ class ConfigRefused(StartRefused):
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """`inter_broker` and `control` are how peers' listeners of these parts are dialled."""
+    """`inter_broker` is how connections between brokers are made, `peers` how each of their listeners is secured."""
 
     network: NetworkSettings
     listeners: Mapping[str, ListenerSecurity]
     inter_broker: ConnectionSettings
-    control: ConnectionSettings
+    peers: PeerSecurity
     authorizer: Authorizer
 
 
@@ -43,10 +44,10 @@ def read_guards(config: NodeConfig) -> Guards:
         table.inter_broker_listener_name, table.inter_broker_security_protocol, network
     )
     faults += more
-    control, name = inter_broker, table.control_plane_listener_name
+    name = table.control_plane_listener_name
     if name is not None:
-        control, more = outbound_security(name, table.security_protocol_of(name) or SecurityProtocol.PLAINTEXT, network)
-        faults += more
+        protocol = table.security_protocol_of(name) or SecurityProtocol.PLAINTEXT
+        faults += outbound_security(name, protocol, network)[1]
     authorizer, more = build_authorizer(config)
     faults += more
     if faults:
@@ -55,6 +56,6 @@ def read_guards(config: NodeConfig) -> Guards:
         network,
         listeners,
         connection_settings(config.node_id, inter_broker, config.values),
-        connection_settings(config.node_id, control, config.values),
+        PeerSecurity(network),
         authorizer,
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.node import Address, Identity
 from signalbox.client.replica_channel import ReplicaChannel, open_replica_channel
 from signalbox.metadata.cache import MetadataCache
 from signalbox.transport.data_loop import DataLoop
+from signalbox.wiring.guards import Guards
 
 
 class LeaderConnector:
@@ -19,13 +19,13 @@ class LeaderConnector:
         cache: MetadataCache,
         listener_name: str,
         cluster_id: str,
-        settings: ConnectionSettings,
+        guards: Guards,
     ) -> None:
         self._data_loop = data_loop
         self._cache = cache
         self._listener_name = listener_name
         self._cluster_id = cluster_id
-        self._settings = settings
+        self._guards = guards
 
     async def __call__(self, broker_id: int) -> ReplicaChannel:
         endpoint = self._cache.image.nodes(self._listener_name).get(broker_id)
@@ -34,6 +34,6 @@ class LeaderConnector:
         return await open_replica_channel(
             self._data_loop,
             Address(endpoint.host, endpoint.port),
-            self._settings,
+            self._guards.inter_broker.secured(self._guards.peers.of(endpoint)),
             Identity(self._cluster_id, broker_id),
         )

@@ -131,6 +131,7 @@ class Node:
             endpoints=table.advertised_endpoints(),
             rack=self.config["broker.rack"],
             timestamp_ms=self.clock.now_ms(),
+            inter_broker_listener=table.inter_broker_listener_name,
             control_plane_listener=table.control_plane_listener_name,
             privileged_listener=None if privileged == table.inter_broker_listener_name else privileged,
         )

@@ -76,9 +76,7 @@ def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -
     leadership = OffsetsLeadership()
     vanished = VanishedBrokers(around.cache, around.clock)
     inter_broker = config.listeners.inter_broker_listener_name
-    connector = LeaderConnector(
-        around.data_loop, around.cache, inter_broker, around.cluster_id, around.guards.inter_broker
-    )
+    connector = LeaderConnector(around.data_loop, around.cache, inter_broker, around.cluster_id, around.guards)
     replicas = ReplicaManager(
         logs,
         Neighbours(

@@ -1,0 +1,36 @@
+"""How this broker introduces itself at a peer's listener, by the listener that is dialled and not by what this broker's
+own inter-broker or control-plane listener happens to be: in a rolling change the two differ (SPEC L12, C6).
+
+The endpoint comes from the peer's registration. Its protocol is taken from there, its TLS and SASL settings from this
+broker's own keys for a listener of that name, as Kafka does (facts: 1.9).
+"""
+
+from __future__ import annotations
+
+import logging
+
+from signalbox.client.connection_settings import PLAINTEXT, ConnectionSecurity
+from signalbox.common.endpoint import Endpoint, SecurityProtocol
+from signalbox.network.network_settings import NetworkSettings
+from signalbox.wiring.outbound import outbound_security
+
+log = logging.getLogger(__name__)
+
+
+class PeerSecurity:
+    """Made when first asked for and kept, so that an endpoint's security is the same object until `renew`."""
+
+    def __init__(self, settings: NetworkSettings) -> None:
+        self._settings = settings
+        self._known: dict[tuple[str, SecurityProtocol], ConnectionSecurity] = {}
+
+    def of(self, endpoint: Endpoint) -> ConnectionSecurity:
+        """For connections to this endpoint. Where this broker lacks the settings, connecting fails and is tried again;
+        the log says once which keys are missing."""
+        key = (endpoint.listener_name, endpoint.security_protocol)
+        if key not in self._known:
+            security, faults = outbound_security(*key, self._settings)
+            for fault in faults:
+                log.error("peers cannot be reached on listener %s: %s", endpoint.listener_name, fault)
+            self._known[key] = PLAINTEXT if faults else security
+        return self._known[key]

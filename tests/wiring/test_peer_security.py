@@ -1,0 +1,47 @@
+"""A peer's listener is dialled as that listener wants it, whatever this broker's own inter-broker listener is."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.client.connection_settings import PLAINTEXT
+from signalbox.common.endpoint import Endpoint, SecurityProtocol
+from signalbox.network.network_settings import read_network_settings
+from signalbox.wiring.peer_security import PeerSecurity
+
+JAAS = (
+    'org.apache.kafka.common.security.plain.PlainLoginModule required username="b" password="secret" user_b="secret";'
+)
+GIVEN = {
+    "sasl.mechanism.inter.broker.protocol": "PLAIN",
+    "listener.name.secured.plain.sasl.jaas.config": JAAS,
+}
+
+
+def peers() -> PeerSecurity:
+    settings, faults = read_network_settings(GIVEN, ["REPLICATION", "SECURED"])
+    assert faults == []
+    return PeerSecurity(settings)
+
+
+def endpoint(name: str, protocol: SecurityProtocol) -> Endpoint:
+    return Endpoint(name, "h", 9092, protocol)
+
+
+@pytest.mark.spec("L12")
+def test_each_listener_has_its_own() -> None:
+    known = peers()
+    secured = known.of(endpoint("SECURED", SecurityProtocol.SASL_PLAINTEXT))
+    assert secured.sasl is not None
+    assert known.of(endpoint("SECURED", SecurityProtocol.SASL_PLAINTEXT)) is secured
+    assert known.of(endpoint("REPLICATION", SecurityProtocol.PLAINTEXT)) == PLAINTEXT
+
+
+def test_what_is_missing_is_said_once_and_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
+    known = peers()
+    for _ in range(2):
+        assert known.of(endpoint("REPLICATION", SecurityProtocol.SASL_PLAINTEXT)) == PLAINTEXT
+    [line] = caplog.messages
+    assert "peers cannot be reached on listener REPLICATION" in line
+    assert "listener.name.replication.plain.sasl.jaas.config" in line
+    assert "secret" not in line

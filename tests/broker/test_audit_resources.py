@@ -10,8 +10,10 @@ from signalbox.broker.audit_resources import first_error, named_resources
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
+from signalbox.protocol.messages.create_acls import CreateAclsRequest
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
@@ -27,6 +29,18 @@ CHANGED = IncrementalAlterConfigsRequest(
 )
 
 
+ACLS = CreateAclsRequest(
+    creations=[CreateAclsRequest.AclCreation(resource_type=2, resource_name="t", principal="User:a")]
+)
+FILTER = DeleteAclsRequest.DeleteAclsFilter
+FILTERS = DeleteAclsRequest(
+    filters=[
+        FILTER(resource_type_filter=2, resource_name_filter=None, principal_filter="User:a"),
+        FILTER(resource_type_filter=99, resource_name_filter="t", principal_filter=None),
+    ]
+)
+
+
 @pytest.mark.parametrize(
     ("key", "body", "named"),
     [
@@ -36,6 +50,8 @@ CHANGED = IncrementalAlterConfigsRequest(
         (ApiKey.CREATE_PARTITIONS, CreatePartitionsRequest(topics=[]), ""),
         (ApiKey.INCREMENTAL_ALTER_CONFIGS, CHANGED, "2:t"),
         (ApiKey.CONTROLLED_SHUTDOWN, ControlledShutdownRequest(broker_id=3), "broker 3"),
+        (ApiKey.CREATE_ACLS, ACLS, "TOPIC:t User:a"),
+        (ApiKey.DELETE_ACLS, FILTERS, "TOPIC:? User:a,UNKNOWN:t ?"),
         (ApiKey.METADATA, None, ""),
     ],
 )

@@ -13,6 +13,8 @@ def test_the_rows() -> None:
         ApiKey.CREATE_PARTITIONS,
         ApiKey.ALTER_CONFIGS,
         ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.CREATE_ACLS,
+        ApiKey.DELETE_ACLS,
     }
     from_brokers = {ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS}
     assert set(DECISIONS) == forwarded | from_brokers

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from signalbox.controller.context import ReplicaOfTopic
+from signalbox.controller.context import ReplicaOfTopic, StoredAcls
 from signalbox.controller.decision import BrokersAnnounced, LeadersAnnounced, MetadataAnnounced, ReplicasStopped
 from signalbox.controller.failover import load_brokers, load_context, take_over
-from signalbox.controller.records import TopicDeletionRefused
+from signalbox.controller.records import AclsSet, TopicDeletionRefused
+from signalbox.controller.replay import replay
+from signalbox.metadata.acl_entries import ACL_FOLDERS, encode_acls
 from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
+from signalbox.security.acl import AccessControlEntry, AclOperation, AclPermission, ResourcePattern, ResourceType
 from tests.controller.cluster import inputs, register, registration
 from tests.controller.contexts import make_context, states, tp
 
@@ -36,6 +39,22 @@ def test_an_empty_store() -> None:
         context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
         assert (context.topics, context.brokers, context.configs, context.producer_id_block) == ({}, {}, {}, None)
         assert (context.controller_id, context.controller_epoch) == (1, 5)
+
+    asyncio.run(run())
+
+
+def test_damaged_acls_stop_nobody_and_are_written_anew() -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await create_roots(store)
+        await create_roots(store, ACL_FOLDERS)
+        await store.commit([Create("/kafka-acl/Topic/t", b"?"), Create("/kafka-acl/Group/g", encode_acls([]))])
+        context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        topic, group = ResourcePattern(ResourceType.TOPIC, "t"), ResourcePattern(ResourceType.GROUP, "g")
+        assert context.acls == {topic: StoredAcls((), 0), group: StoredAcls((), 0)}
+        read = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermission.ALLOW)
+        await store.commit(replay(context, [AclsSet(topic, (read,))])[1])
+        assert (await load_context(store, 1, 5, lambda: asyncio.sleep(0))).acls[topic].entries == (read,)
 
     asyncio.run(run())
 

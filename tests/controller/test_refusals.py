@@ -14,8 +14,10 @@ from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerId
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
+from signalbox.protocol.messages.create_acls import CreateAclsRequest
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
@@ -54,6 +56,8 @@ def test_every_decision_has_a_refusal() -> None:
             "responses",
             1,
         ),
+        (ApiKey.CREATE_ACLS, CreateAclsRequest(creations=[CreateAclsRequest.AclCreation()] * 2), "results", 2),
+        (ApiKey.DELETE_ACLS, DeleteAclsRequest(filters=[DeleteAclsRequest.DeleteAclsFilter()]), "filter_results", 1),
     ],
 )
 def test_per_resource(api_key: ApiKey, request_: Any, part: str, count: int) -> None:

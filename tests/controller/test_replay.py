@@ -14,12 +14,21 @@ from signalbox.controller.context import ControllerContext, ReplicaOfTopic
 from signalbox.controller.failover import load_context
 from signalbox.controller.records import Record
 from signalbox.controller.replay import _REPLAY, replay
+from signalbox.metadata.acl_entries import ACL_FOLDERS, decode_acls, encode_acls
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.producer_id_block import ProducerIdBlock
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Create, VersionConflict
+from signalbox.metadata.store.port import Create, VersionConflict, Write
 from signalbox.metadata.topic_assignment import TopicAssignment
+from signalbox.security.acl import (
+    AccessControlEntry,
+    AclOperation,
+    AclPermission,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from tests.controller.contexts import live, make_context, topic_id, tp
 
 FIRST = PartitionState(1, 0, (1, 2), 5, 0)
@@ -31,6 +40,7 @@ CREATION: list[Record] = [T_CREATED, rec.PartitionCreated(tp(0), FIRST)]
 async def stored(store: MemoryMetadataStore, *batches: Sequence[Record]) -> ControllerContext:
     """Replay batches of records into a store; the context that should be in it now."""
     await create_roots(store)
+    await create_roots(store, ACL_FOLDERS)
     context = make_context()
     for batch in batches:
         context, operations = replay(context, batch)
@@ -49,6 +59,7 @@ def check(*batches: Sequence[Record]) -> dict[str, str]:
         assert loaded.topic_names == expected.topic_names
         assert loaded.collision_names == expected.collision_names
         assert loaded.configs == expected.configs
+        assert loaded.acls == expected.acls
         assert loaded.deleting.keys() == expected.deleting.keys()
         assert loaded.producer_id_block == expected.producer_id_block
         assert loaded.producer_id_version == expected.producer_id_version
@@ -108,6 +119,37 @@ def test_configs() -> None:
     assert json.loads(found["/config/topics/t"])["config"] == {}
     assert json.loads(found["/config/brokers/1"])["config"] == {"a": "2"}
     assert len([path for path in found if path.startswith("/config/changes/")]) == 5
+
+
+@pytest.mark.spec("M2")
+def test_acls() -> None:
+    topic = ResourcePattern(ResourceType.TOPIC, "t")
+    prefix = ResourcePattern(ResourceType.GROUP, "g-", PatternType.PREFIXED)
+    read = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermission.ALLOW)
+    write = AccessControlEntry("User:a", "*", AclOperation.WRITE, AclPermission.ALLOW)
+    first = [rec.AclsSet(topic, (read,)), rec.AclsSet(topic, (read, write)), rec.AclsSet(prefix, (read,))]
+    found = check(first, [rec.AclsSet(topic, (write,)), rec.AclsSet(prefix, ())])
+    assert decode_acls("", found["/kafka-acl/Topic/t"].encode()) == (write,)
+    assert "/kafka-acl-extended/prefixed/Group/g-" not in found
+    assert found["/kafka-acl-changes/acl_changes_0000000002"] == "TOPIC:t"
+    assert json.loads(found["/kafka-acl-extended-changes/acl_changes_0000000001"])["name"] == "g-"
+    assert "/kafka-acl/Topic/t" not in check(first, [rec.AclsSet(topic, ())])
+    assert "/kafka-acl/Topic/t" in check(first, [rec.AclsSet(topic, ()), rec.AclsSet(topic, (read,))])
+
+
+@pytest.mark.spec("M3")
+def test_acls_that_another_program_changed_are_not_overwritten() -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        topic = ResourcePattern(ResourceType.TOPIC, "t")
+        read = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermission.ALLOW)
+        context = await stored(store, [rec.AclsSet(topic, (read,))])
+        await store.commit([Write("/kafka-acl/Topic/t", encode_acls([]))])
+        for entries in ((), (read, read)):
+            with pytest.raises(VersionConflict):
+                await store.commit(replay(context, [rec.AclsSet(topic, entries)])[1])
+
+    asyncio.run(run())
 
 
 def test_producer_ids() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from signalbox.common.clock import ManualClock
-from signalbox.metadata.config_repository import MAX_NOTIFICATIONS, NOTIFICATION_LIFETIME_MS, ConfigRepository
+from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entity_config import encode_config_change, encode_configs
 from signalbox.metadata.layout import CONFIG_CHANGE_PREFIX, CONFIG_CHANGES
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
@@ -103,47 +103,6 @@ def test_a_new_topic_can_be_read_ahead_of_its_news() -> None:
         assert following.repository.topic_config("t") == {}
         await following.repository.load(["topics/t", "topics/none"])
         assert following.repository.topic_config("t") == {"a": "1"}
-        await following.repository.stop()
-
-    run_with_stores(2, scenario)
-
-
-def test_old_news_is_removed() -> None:
-    async def scenario() -> None:
-        clock = ManualClock()
-        shared = SharedEntries(clock)
-        writer, reader = MemoryMetadataStore(shared), MemoryMetadataStore(shared)
-        await writer.commit([Create("/config"), Create(CONFIG_CHANGES), Create("/config/topics")])
-        following = Following(reader, clock)
-        await following.start()
-        await writer.commit([news("topics/t")])
-        clock.advance(NOTIFICATION_LIFETIME_MS + 1)
-        emptied = asyncio.Event()
-        writer.watch(CONFIG_CHANGES, emptied.set)
-        await writer.commit([Create("/config/topics/t", encode_configs({"a": "1"})), news("topics/t")])
-        async with asyncio.timeout(5):
-            while len(await writer.children(CONFIG_CHANGES)) > 1:
-                await emptied.wait()
-                emptied.clear()
-        assert await writer.children(CONFIG_CHANGES) == ["config_change_0000000001"]
-        await following.repository.stop()
-
-    asyncio.run(scenario())
-
-
-def test_many_news_are_halved() -> None:
-    async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
-        following = Following(reader)
-        await following.start()
-        halved = asyncio.Event()
-        writer.watch(CONFIG_CHANGES, halved.set)
-        await writer.commit([news("topics/none")] * MAX_NOTIFICATIONS)
-        await change(writer, "topics/t", Create("/config/topics/t", encode_configs({"a": "1"})))
-        await following.hears()
-        while len(await writer.children(CONFIG_CHANGES)) > MAX_NOTIFICATIONS // 2:
-            await halved.wait()
-            halved.clear()
-        assert len(await writer.children(CONFIG_CHANGES)) == MAX_NOTIFICATIONS // 2
         await following.repository.stop()
 
     run_with_stores(2, scenario)

@@ -60,3 +60,16 @@ def test_prefixes_found_are_exactly_those_that_begin_the_name(prefixes: set[str]
     index = AclIndex(binding(prefix, PatternType.PREFIXED) for prefix in prefixes)
     found = [item.principal.removeprefix("User:PREFIXED ") for item in index.entries_for(TOPIC, name)]
     assert sorted(found) == sorted(prefix for prefix in prefixes if name.startswith(prefix))
+
+
+def test_changes_make_another_index_and_leave_the_first_as_it_was() -> None:
+    flights, prefix = binding("flights"), binding("fl", PatternType.PREFIXED)
+    first = AclIndex([flights, prefix], stamp=3)
+    second = first.with_changes({flights.pattern: (), prefix.pattern: (), binding("u").pattern: (entry("x"),)})
+    assert (first.stamp, second.stamp) == (3, 4)
+    assert set(first) == {flights, prefix}
+    assert [pattern.name for pattern, _ in second.patterns()] == ["u"]
+    assert second.entries_for(TOPIC, "flights") == ()
+    assert second.entries_on(binding("u").pattern) == (entry("x"),)
+    third = second.with_changes({prefix.pattern: (prefix.entry,)})
+    assert third.entries_for(TOPIC, "flights") == (prefix.entry,)

@@ -7,6 +7,8 @@ from typing import Any
 
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.security.acl import ResourceType
+from signalbox.security.acl_filter import known_code
 
 _MOST_NAMED = 20
 
@@ -23,12 +25,28 @@ def _config_resources(body: Any) -> Iterable[str]:
     return (f"{resource.resource_type}:{resource.resource_name}" for resource in body.resources)
 
 
+def _created_acls(body: Any) -> Iterable[str]:
+    return (_acl(each.resource_type, each.resource_name, each.principal) for each in body.creations)
+
+
+def _acl_filters(body: Any) -> Iterable[str]:
+    return (_acl(each.resource_type_filter, each.resource_name_filter, each.principal_filter) for each in body.filters)
+
+
+def _acl(resource_type: int, name: str | None, principal: str | None) -> str:
+    """Whom it is about, on what; an open field of a filter is a question mark."""
+    kind = known_code(ResourceType, resource_type).name
+    return f"{kind}:{'?' if name is None else name} {'?' if principal is None else principal}"
+
+
 _NAMES: dict[int, Callable[[Any], Iterable[str]]] = {
     ApiKey.CREATE_TOPICS: _topic_names,
     ApiKey.CREATE_PARTITIONS: _topic_names,
     ApiKey.DELETE_TOPICS: _deleted_topics,
     ApiKey.ALTER_CONFIGS: _config_resources,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _config_resources,
+    ApiKey.CREATE_ACLS: _created_acls,
+    ApiKey.DELETE_ACLS: _acl_filters,
     ApiKey.CONTROLLED_SHUTDOWN: lambda body: [f"broker {body.broker_id}"],
 }
 
@@ -46,7 +64,7 @@ def named_resources(api_key: int, body: Any) -> str:
 def first_error(answer: Any) -> str:
     """The name of the first error code in an answer that this node made; "" when there is none."""
     parts = [answer]
-    for name in ("topics", "responses", "results"):
+    for name in ("topics", "responses", "results", "filter_results"):
         parts += getattr(answer, name, None) or ()
     for part in parts:
         code = getattr(part, "error_code", 0)

@@ -70,6 +70,12 @@ def may_on_cluster(authorizer: Authorizer, context: RequestContext, operation: A
     return authorizer.authorize(context, operation, ResourceType.CLUSTER, CLUSTER_NAME)
 
 
+def require_on_cluster(authorizer: Authorizer, context: RequestContext, operation: AclOperation) -> None:
+    """KafkaError(CLUSTER_AUTHORIZATION_FAILED) unless the principal may do `operation` on the cluster."""
+    if not may_on_cluster(authorizer, context, operation):
+        raise KafkaError(Error.CLUSTER_AUTHORIZATION_FAILED, f"no {operation.name} on the cluster")
+
+
 def require_group(authorizer: Authorizer, context: RequestContext, operation: AclOperation, group_id: str) -> None:
     """KafkaError(GROUP_AUTHORIZATION_FAILED) unless the principal may do `operation` on the group."""
     if not authorizer.authorize(context, operation, ResourceType.GROUP, group_id):

@@ -244,6 +244,16 @@ def _describe_topic_partitions(asked: ApiRequest, response: type[Any], code: int
     return response(topics=[topic(error_code=code, name=t.name) for t in asked.body.topics])
 
 
+def _create_acls(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
+    result = response.AclCreationResult
+    return response(results=[result(error_code=code, error_message=message) for _ in asked.body.creations])
+
+
+def _delete_acls(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
+    result = response.DeleteAclsFilterResult
+    return response(filter_results=[result(error_code=code, error_message=message) for _ in asked.body.filters])
+
+
 _SHAPES: dict[int, Shape] = {
     ApiKey.PRODUCE: _produce,
     ApiKey.FETCH: _fetch,
@@ -261,6 +271,8 @@ _SHAPES: dict[int, Shape] = {
     ApiKey.CREATE_PARTITIONS: _create_partitions,
     ApiKey.DELETE_RECORDS: _delete_records,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
+    ApiKey.CREATE_ACLS: _create_acls,
+    ApiKey.DELETE_ACLS: _delete_acls,
     ApiKey.DESCRIBE_CONFIGS: _describe_configs,
     ApiKey.ALTER_CONFIGS: _alter_configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _alter_configs,

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from signalbox.broker.api_request import ApiRequest, FinalAnswer
 from signalbox.broker.routes import RouteRow
 from signalbox.protocol.headers import RequestHeader
+from signalbox.security.acl_view import AclIndex
 from signalbox.security.request_context import RequestContext
 
 
@@ -90,6 +91,14 @@ class ConfigValues(Protocol):
     def broker_overrides(self, broker_id: int) -> Mapping[str, str]: ...
 
     def broker_default_overrides(self) -> Mapping[str, str]: ...
+
+
+class AclReading(Protocol):
+    """The cluster's ACLs, where the authorizer decides by them."""
+
+    async def current(self) -> AclIndex:
+        """With all that was stored before this was asked."""
+        ...
 
 
 class TopicCreation(Protocol):

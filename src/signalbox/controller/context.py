@@ -15,6 +15,7 @@ from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.producer_id_block import ProducerIdBlock
 from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.topic_assignment import TopicAssignment
+from signalbox.security.acl import AccessControlEntry, ResourcePattern
 
 UNCLEAN_KEY = "unclean.leader.election.enable"
 BROKER_DEFAULT_ENTITY = "brokers/<default>"
@@ -54,6 +55,14 @@ class ReplicaOfTopic:
     broker_id: int
 
 
+@dataclass(frozen=True, slots=True)
+class StoredAcls:
+    """The ACLs on one resource pattern and the version of their entry in the store."""
+
+    entries: tuple[AccessControlEntry, ...]
+    version: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerContext:
     """`deleting` holds, per topic on its way out, the replicas not yet known to be gone."""
@@ -66,6 +75,7 @@ class ControllerContext:
     topic_names: Mapping[bytes, str] = field(default_factory=dict)
     collision_names: Mapping[str, str] = field(default_factory=dict)
     configs: Mapping[str, Configs] = field(default_factory=dict)
+    acls: Mapping[ResourcePattern, StoredAcls] = field(default_factory=dict)
     deleting: Mapping[str, frozenset[ReplicaOfTopic]] = field(default_factory=dict)
     offline_replicas: Mapping[int, frozenset[TopicPartition]] = field(default_factory=dict)
     producer_id_block: ProducerIdBlock | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from signalbox.controller.acl_control import create_acls, delete_acls
 from signalbox.controller.alter_partition import alter_partition
 from signalbox.controller.config_control import alter_configs, incremental_alter_configs
 from signalbox.controller.context import ControllerContext
@@ -24,6 +25,8 @@ DECISIONS: dict[ApiKey, Decide] = {
     ApiKey.CREATE_PARTITIONS: create_partitions,
     ApiKey.ALTER_CONFIGS: alter_configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs,
+    ApiKey.CREATE_ACLS: create_acls,
+    ApiKey.DELETE_ACLS: delete_acls,
     ApiKey.CONTROLLED_SHUTDOWN: controlled_shutdown,
     ApiKey.ALTER_PARTITION: alter_partition,
     ApiKey.ALLOCATE_PRODUCER_IDS: allocate_producer_ids,

@@ -5,10 +5,17 @@ Loading is the only reading the controller does; from then on it is the one writ
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from signalbox.common.ids import ZERO_UUID
-from signalbox.controller.context import ControlledTopic, ControllerContext, LiveBroker, collision_name
+from signalbox.controller.context import (
+    ControlledTopic,
+    ControllerContext,
+    LiveBroker,
+    StoredAcls,
+    collision_name,
+)
 from signalbox.controller.decision import (
     BrokersAnnounced,
     Decision,
@@ -26,12 +33,17 @@ from signalbox.controller.topic_deletion import (
     refuse_pending_deletions,
 )
 from signalbox.metadata import layout
+from signalbox.metadata.acl_entries import ROOT_OF, decode_acls, pattern_of
 from signalbox.metadata.entity_config import Configs, decode_configs
+from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.partition_state import PartitionState, decode_partition_state
 from signalbox.metadata.producer_id_block import decode_producer_id_block
 from signalbox.metadata.registration import decode_registration
 from signalbox.metadata.store.port import Entry, MetadataStore
 from signalbox.metadata.topic_assignment import decode_topic_assignment
+from signalbox.security.acl import ResourcePattern
+
+log = logging.getLogger(__name__)
 
 _TOPICS_PER_BREATH = 50  # decoded in one go; then the event loop gets its turn
 
@@ -65,6 +77,7 @@ async def load_context(
         topic_names={topic.topic_id: name for name, topic in topics.items() if topic.topic_id != ZERO_UUID},
         collision_names={collision_name(name): name for name in topics},
         configs=_configs(await store.read_tree(layout.CONFIG)),
+        acls=await _load_acls(store),
         deleting={
             name: all_replicas(topics[name].assignment.replicas) if name in topics else frozenset() for name in marks
         },
@@ -138,3 +151,20 @@ def _configs(tree: Mapping[str, Entry]) -> dict[str, Configs]:
         if "/" in entity_path and not path.startswith(layout.CONFIG_CHANGES) and entry.data is not None:
             configs[entity_path] = decode_configs(path, entry.data)
     return configs
+
+
+async def _load_acls(store: MetadataStore) -> dict[ResourcePattern, StoredAcls]:
+    """Empty in a cluster that never had an authorizer. What cannot be read holds nothing until it is written anew."""
+    acls = {}
+    for root in ROOT_OF.values():
+        for path, entry in (await store.read_tree(root)).items():
+            pattern = pattern_of(path)
+            if pattern is None:
+                continue
+            try:
+                entries = decode_acls(path, entry.data)
+            except BadEntry as error:
+                log.error("ACLs are damaged: %s", error)
+                entries = ()
+            acls[pattern] = StoredAcls(entries, entry.version)
+    return acls

@@ -14,6 +14,7 @@ from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.producer_id_block import ProducerIdBlock
 from signalbox.metadata.topic_assignment import TopicAssignment
+from signalbox.security.acl import AccessControlEntry, ResourcePattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,14 @@ class ConfigsSet:
 
     entity_path: str
     configs: Configs
+
+
+@dataclass(frozen=True, slots=True)
+class AclsSet:
+    """All ACLs on a resource pattern from now on; without any its entry goes."""
+
+    pattern: ResourcePattern
+    entries: tuple[AccessControlEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +138,7 @@ Record = (
     | PartitionCreated
     | PartitionStateChanged
     | ConfigsSet
+    | AclsSet
     | TopicDeletionStarted
     | TopicDeletionRefused
     | TopicDeleted

@@ -15,8 +15,10 @@ from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerId
 from signalbox.protocol.messages.alter_configs import AlterConfigsResponse
 from signalbox.protocol.messages.alter_partition import AlterPartitionResponse
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownResponse
+from signalbox.protocol.messages.create_acls import CreateAclsResponse
 from signalbox.protocol.messages.create_partitions import CreatePartitionsResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsResponse
+from signalbox.protocol.messages.delete_acls import DeleteAclsResponse
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
 
@@ -80,6 +82,20 @@ def _incremental_alter_configs(request: Any, error: Error) -> Message:
     )
 
 
+def _create_acls(request: Any, error: Error) -> Message:
+    result = CreateAclsResponse.AclCreationResult
+    return CreateAclsResponse(
+        results=[result(error_code=error, error_message=error.message) for _ in request.creations]
+    )
+
+
+def _delete_acls(request: Any, error: Error) -> Message:
+    result = DeleteAclsResponse.DeleteAclsFilterResult
+    return DeleteAclsResponse(
+        filter_results=[result(error_code=error, error_message=error.message) for _ in request.filters]
+    )
+
+
 def _controlled_shutdown(request: Any, error: Error) -> Message:
     # The one API whose answer for "not the controller" has another number (facts §4.3).
     told = Error.STALE_CONTROLLER_EPOCH if error is Error.NOT_CONTROLLER else error
@@ -92,6 +108,8 @@ REFUSALS: dict[ApiKey, Callable[[Any, Error], Message]] = {
     ApiKey.CREATE_PARTITIONS: _create_partitions,
     ApiKey.ALTER_CONFIGS: _alter_configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _incremental_alter_configs,
+    ApiKey.CREATE_ACLS: _create_acls,
+    ApiKey.DELETE_ACLS: _delete_acls,
     ApiKey.CONTROLLED_SHUTDOWN: _controlled_shutdown,
     ApiKey.ALTER_PARTITION: lambda request, error: AlterPartitionResponse(error_code=error),
     ApiKey.ALLOCATE_PRODUCER_IDS: lambda request, error: AllocateProducerIdsResponse(error_code=error),

@@ -13,8 +13,15 @@ from typing import Any
 
 from signalbox.common.ids import ZERO_UUID
 from signalbox.controller import records as rec
-from signalbox.controller.context import ControlledTopic, ControllerContext, ReplicaOfTopic, collision_name
+from signalbox.controller.context import (
+    ControlledTopic,
+    ControllerContext,
+    ReplicaOfTopic,
+    StoredAcls,
+    collision_name,
+)
 from signalbox.metadata import layout
+from signalbox.metadata.acl_entries import acl_path, change_path_and_data, encode_acls
 from signalbox.metadata.entity_config import Configs, encode_config_change, encode_configs
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.store.port import Create, Delete, Operation, Write
@@ -146,6 +153,23 @@ def _configs_set(draft: _Draft, record: rec.ConfigsSet) -> None:
     draft.announce_configs(record.entity_path)
 
 
+def _acls_set(draft: _Draft, record: rec.AclsSet) -> None:
+    path, stored = acl_path(record.pattern), draft.see("acls").get(record.pattern)
+    acls = draft.own("acls")
+    if not record.entries:
+        draft.store(Delete(path, stored.version))
+        del acls[record.pattern]
+    elif stored is None:
+        draft.store(Create(path, encode_acls(record.entries)))
+        acls[record.pattern] = StoredAcls(record.entries, 0)
+    else:
+        # Kafka's tools may write beside us: an entry that changed meanwhile is not overwritten.
+        draft.store(Write(path, encode_acls(record.entries), stored.version))
+        acls[record.pattern] = StoredAcls(record.entries, stored.version + 1)
+    change_path, news = change_path_and_data(record.pattern)
+    draft.store(Create(change_path, news, numbered=True))
+
+
 def _deletion_started(draft: _Draft, record: rec.TopicDeletionStarted) -> None:
     draft.store(Create(layout.delete_topic_path(record.topic)))
     assignment = draft.see("topics")[record.topic].assignment
@@ -222,6 +246,7 @@ _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.PartitionCreated: _partition_created,
     rec.PartitionStateChanged: _state_changed,
     rec.ConfigsSet: _configs_set,
+    rec.AclsSet: _acls_set,
     rec.TopicDeletionStarted: _deletion_started,
     rec.TopicDeletionRefused: _deletion_refused,
     rec.TopicDeleted: _topic_deleted,

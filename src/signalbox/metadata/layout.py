@@ -24,6 +24,13 @@ ISR_CHANGES = "/isr_change_notification"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
 LOG_DIR_EVENT_PREFIX = "/log_dir_event_notification/log_dir_event_"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
+ACLS = "/kafka-acl"
+ACL_CHANGES = "/kafka-acl-changes"
+ACL_CHANGE_PREFIX = "/kafka-acl-changes/acl_changes_"
+EXTENDED_ACLS = "/kafka-acl-extended"
+PREFIXED_ACLS = "/kafka-acl-extended/prefixed"
+EXTENDED_ACL_CHANGES = "/kafka-acl-extended-changes"
+EXTENDED_ACL_CHANGE_PREFIX = "/kafka-acl-extended-changes/acl_changes_"
 
 DEFAULT_ENTITY = "<default>"  # the entity name that stands for "all without their own"
 

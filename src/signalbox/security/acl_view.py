@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from signalbox.security.acl import (
@@ -45,17 +45,11 @@ class AclIndex:
 
     def __init__(self, bindings: Iterable[AclBinding] = (), stamp: int = 0) -> None:
         self.stamp = stamp
-        entries: dict[ResourcePattern, list[AccessControlEntry]] = defaultdict(list)
+        entries: dict[ResourcePattern, dict[AccessControlEntry, None]] = defaultdict(dict)
         for binding in bindings:
-            if binding.entry not in entries[binding.pattern]:
-                entries[binding.pattern].append(binding.entry)
+            entries[binding.pattern][binding.entry] = None
         self._entries: dict[ResourcePattern, Entries] = {pattern: tuple(found) for pattern, found in entries.items()}
-        self._prefixes: dict[ResourceType, list[str]] = defaultdict(list)
-        for pattern in self._entries:
-            if pattern.pattern_type is PatternType.PREFIXED:
-                self._prefixes[pattern.resource_type].append(pattern.name)
-        for prefixes in self._prefixes.values():
-            prefixes.sort()
+        self._prefixes: dict[ResourceType, list[str]] = _prefixes(self._entries)
 
     def __len__(self) -> int:
         return sum(map(len, self._entries.values()))
@@ -64,6 +58,26 @@ class AclIndex:
         for pattern, entries in self._entries.items():
             for entry in entries:
                 yield AclBinding(pattern, entry)
+
+    def with_changes(self, changes: Mapping[ResourcePattern, Entries]) -> AclIndex:
+        """The next index: these patterns have these entries, none to drop a pattern. What did not change is shared, so
+        that one ACL more among ten thousand does not hold up the event loop."""
+        after = AclIndex(stamp=self.stamp + 1)
+        after._entries = {**self._entries, **changes}
+        for pattern, entries in changes.items():
+            if not entries:
+                del after._entries[pattern]
+        prefixed = any(pattern.pattern_type is PatternType.PREFIXED for pattern in changes)
+        after._prefixes = _prefixes(after._entries) if prefixed else self._prefixes
+        return after
+
+    def patterns(self) -> Iterator[tuple[ResourcePattern, Entries]]:
+        """Every pattern with its entries."""
+        return iter(self._entries.items())
+
+    def entries_on(self, pattern: ResourcePattern) -> Entries:
+        """Entries of exactly this pattern."""
+        return self._entries.get(pattern, ())
 
     def entries_for(self, resource_type: ResourceType, name: str) -> Entries:
         entries = self._entries
@@ -98,6 +112,17 @@ class AclIndex:
                 return
             else:
                 rest = rest[:common]
+
+
+def _prefixes(patterns: Iterable[ResourcePattern]) -> dict[ResourceType, list[str]]:
+    """Sorted names of the prefixed patterns."""
+    prefixes: dict[ResourceType, list[str]] = defaultdict(list)
+    for pattern in patterns:
+        if pattern.pattern_type is PatternType.PREFIXED:
+            prefixes[pattern.resource_type].append(pattern.name)
+    for names in prefixes.values():
+        names.sort()
+    return prefixes
 
 
 def _common_length(a: str, b: str) -> int:

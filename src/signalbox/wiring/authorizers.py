@@ -5,7 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from signalbox.common.clock import Clock
 from signalbox.common.config_table import ConfigFault
+from signalbox.metadata.acl_repository import AclRepository
+from signalbox.metadata.store.port import MetadataStore
 from signalbox.security.acl_authorizer import AclAuthorizer
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer, parse_super_users
 from signalbox.wiring.configuration import NodeConfig
@@ -40,6 +43,13 @@ def build_authorizer(config: NodeConfig) -> tuple[Authorizer, list[ConfigFault]]
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         remedy = f"Name a class that takes the configuration, or {sorted(_BUILT_IN)[-1]}"
         return AllowAllAuthorizer(), [ConfigFault(_KEY, name, f"cannot be made: {error}", remedy)]
+
+
+def keep_acls(store: MetadataStore, clock: Clock, authorizer: Authorizer) -> AclRepository | None:
+    """The cluster's ACLs for an authorizer that decides by them, each change handed to it; None for any other."""
+    if not isinstance(authorizer, AclAuthorizer):
+        return None
+    return AclRepository(store, clock, authorizer.replace_view)
 
 
 def _load(path: str) -> Any:

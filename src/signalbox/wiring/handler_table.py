@@ -9,6 +9,7 @@ from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.api_request import Handler
 from signalbox.broker.config_description import ConfigDescription
 from signalbox.broker.exposed_controller import ExposedController
+from signalbox.broker.handlers.acls import AlterAclsHandler, DescribeAclsHandler
 from signalbox.broker.handlers.alter_configs import AlterConfigsHandler
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.control_request import ControlRequestHandler
@@ -35,7 +36,7 @@ from signalbox.broker.handlers.partition_offsets import (
 )
 from signalbox.broker.handlers.produce import ProduceHandler
 from signalbox.broker.misroutes import MisrouteLog
-from signalbox.broker.ports import ActiveController, TopicCreation
+from signalbox.broker.ports import AclReading, ActiveController, TopicCreation
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.router import Router
 from signalbox.broker.vanished_brokers import VanishedBrokers
@@ -72,6 +73,7 @@ class HandlerParts:
     described_partitions: int
     producer_ids: ProducerIdBlocks
     description: ConfigDescription
+    acls: AclReading | None
     control: ControlRequests
 
 
@@ -100,6 +102,7 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
         ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(parts.producer_ids, authorizer),
         ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer),
+        ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(parts.acls, authorizer),
         ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(parts.description, cache, node_id, authorizer),
         ApiKey.ENVELOPE: EnvelopeHandler(parts.router, controller, authorizer, parts.serde, parts.audit),
         ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, parts.cluster_id, authorizer, exposed),
@@ -107,6 +110,8 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
     }
     for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS):
         handlers[key] = AlterConfigsHandler(key, controller, authorizer)
+    for key in (ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS):
+        handlers[key] = AlterAclsHandler(key, controller, authorizer, keeps_acls=parts.acls is not None)
     for key in (ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS):
         handlers[key] = ControllerRequestHandler(key, controller, authorizer)
     for key, apply in (

@@ -44,6 +44,7 @@ from signalbox.security.request_context import RequestContext
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.wiring.audit_delivery import TopicDelivery
+from signalbox.wiring.authorizers import keep_acls
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.connection_audit import RollupWatcher
 from signalbox.wiring.control_requests import ControlRequests
@@ -132,6 +133,8 @@ class NodeParts:
         self.data.replicas.close()
         self.data.logs.close(self.epochs.broker_epoch)
         await self.around.repository.stop()
+        if self.around.acls is not None:
+            await self.around.acls.stop()
         if self.metrics_page is not None:
             await self.metrics_page.stop()
 
@@ -144,6 +147,9 @@ async def build_parts(
     trail = Trail.begin(config, clock)
     repository = ConfigRepository(store, clock)
     await repository.start()
+    acls = keep_acls(store, clock, guards.authorizer)
+    if acls is not None:
+        await acls.start()
     cache = MetadataCache()
     ways = build_controller_ways(config.listeners, store, cluster_id, guards, trail.metrics)
     controller, peers = build_controller(config, store, cluster_id, cache, guards, trail.metrics, clock)
@@ -153,6 +159,7 @@ async def build_parts(
         epochs=OwnEpochs(config.node_id),
         cache=cache,
         repository=repository,
+        acls=acls,
         dynamic=DynamicBrokerConfig(repository, config.node_id, NODE_CONFIG, config.values),
         guards=guards,
         channel=ways.channel,
@@ -232,6 +239,7 @@ def _router(
             description=ConfigDescription(
                 config.node_id, NODE_CONFIG, config.given, ConfigValuesView(around.repository)
             ),
+            acls=around.acls,
             control=ControlRequests(data.replicas, around.cache, data.coordinator),
         )
     )

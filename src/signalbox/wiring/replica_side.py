@@ -12,6 +12,7 @@ from signalbox.common.clock import Clock
 from signalbox.common.metrics import Metrics
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.opening import open_group_coordinator
+from signalbox.metadata.acl_repository import AclRepository
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.replication.config_rows import replication_config
@@ -37,13 +38,14 @@ from signalbox.wiring.topic_configs import TopicConfigView
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the data side needs of the rest of the node."""
+    """What the data side and the handlers need of the rest of the node."""
 
     config: NodeConfig
     cluster_id: str
     epochs: OwnEpochs
     cache: MetadataCache
     repository: ConfigRepository
+    acls: AclRepository | None
     dynamic: DynamicBrokerConfig
     guards: Guards
     channel: ControllerChannel

@@ -1,0 +1,76 @@
+"""DescribeAcls (key 29), CreateAcls (key 30), DeleteAcls (key 31): who may do what (KIP-140, KIP-290). Versions 1-3.
+
+Describing needs DESCRIBE on the cluster and is answered by any broker; changing needs ALTER and is the active
+controller's. Without an authorizer that decides by ACLs everything is SECURITY_DISABLED: an ACL that nobody obeys would
+look like protection. A code that is not known here is INVALID_REQUEST, where Kafka closes the connection.
+"""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.authorization import require_on_cluster
+from signalbox.broker.ports import AclReading, ActiveController
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.describe_acls import DescribeAclsResponse
+from signalbox.security.acl import AclOperation
+from signalbox.security.acl_filter import AclFilter, filter_of
+from signalbox.security.authorizer import Authorizer
+
+_NO_ACLS = "ACLs have no effect here: authorizer.class.name names no authorizer that keeps them"
+
+
+class DescribeAclsHandler:
+    """`acls` is None where nobody decides by ACLs."""
+
+    def __init__(self, acls: AclReading | None, authorizer: Authorizer) -> None:
+        self._acls = acls
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        require_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE)
+        if self._acls is None:
+            raise KafkaError(Error.SECURITY_DISABLED, _NO_ACLS)
+        asked = filter_of(request.body)
+        if asked.problem is not None:
+            raise KafkaError(Error.INVALID_REQUEST, asked.problem)
+        return self._describe(self._acls, asked)
+
+    async def _describe(self, acls: AclReading, asked: AclFilter) -> FinalAnswer:
+        index = await acls.current()
+        resources = [
+            DescribeAclsResponse.DescribeAclsResource(
+                resource_type=pattern.resource_type,
+                resource_name=pattern.name,
+                pattern_type=pattern.pattern_type,
+                acls=[
+                    DescribeAclsResponse.AclDescription(
+                        principal=entry.principal,
+                        host=entry.host,
+                        operation=entry.operation,
+                        permission_type=entry.permission,
+                    )
+                    for entry in entries
+                ],
+            )
+            for pattern, entries in asked.matching(index.patterns())
+        ]
+        return DescribeAclsResponse(resources=resources)
+
+
+class AlterAclsHandler:
+    """Both that change ACLs: they differ in what the controller does, not in who may."""
+
+    def __init__(
+        self, api_key: ApiKey, controller: ActiveController, authorizer: Authorizer, *, keeps_acls: bool
+    ) -> None:
+        self._api_key = api_key
+        self._controller = controller
+        self._authorizer = authorizer
+        self._keeps_acls = keeps_acls
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        require_on_cluster(self._authorizer, request.context, AclOperation.ALTER)
+        if not self._keeps_acls:
+            raise KafkaError(Error.SECURITY_DISABLED, _NO_ACLS)
+        return self._controller.handle(self._api_key, request.body, request.context)

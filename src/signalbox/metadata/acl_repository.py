@@ -1,0 +1,98 @@
+"""All ACLs of the cluster, kept current on every broker that authorises by them (SPEC F1; facts §2.4).
+
+What it hands on is an `AclIndex`, a new one for each change, so that a decision sees one state throughout.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+
+from signalbox.common.clock import Clock
+from signalbox.metadata.acl_entries import (
+    ACL_FOLDERS,
+    ROOT_OF,
+    Entries,
+    acl_path,
+    decode_acls,
+    decode_extended_change,
+    decode_literal_change,
+    pattern_of,
+)
+from signalbox.metadata.change_notifications import ChangeNotifications, Following
+from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.layout import ACL_CHANGES, EXTENDED_ACL_CHANGES, create_roots
+from signalbox.metadata.store.port import Entry, MetadataStore, StoreError
+from signalbox.security.acl import ResourcePattern
+from signalbox.security.acl_view import AclIndex
+
+log = logging.getLogger(__name__)
+
+
+class AclRepository:
+    """`changed` is called with every new index, the first one included."""
+
+    def __init__(self, store: MetadataStore, clock: Clock, changed: Callable[[AclIndex], None]) -> None:
+        self._store = store
+        self._changed = changed
+        self._index = AclIndex()
+        reading = asyncio.Lock()
+        self._changes = [
+            ChangeNotifications(store, clock, Following(folder, decode, self._load, self._load_all), reading)
+            for folder, decode in ((ACL_CHANGES, decode_literal_change), (EXTENDED_ACL_CHANGES, decode_extended_change))
+        ]
+
+    @property
+    def index(self) -> AclIndex:
+        """The ACLs as known now."""
+        return self._index
+
+    async def start(self) -> None:
+        """Make the folders, load everything and follow the changes from here on."""
+        await create_roots(self._store, ACL_FOLDERS)
+        for changes in self._changes:
+            await changes.start()
+        await self._load_all()
+
+    async def stop(self) -> None:
+        """Follow no more."""
+        for changes in self._changes:
+            await changes.stop()
+
+    async def current(self) -> AclIndex:
+        """The ACLs with all that was stored before this was asked; those known now when the store does not answer."""
+        try:
+            for changes in self._changes:
+                await changes.catch_up()
+        except StoreError as error:
+            log.warning("ACLs are told as they were: %s", error)
+        return self._index
+
+    async def _load(self, patterns: Iterable[ResourcePattern]) -> None:
+        found = {pattern: await self._store.read(acl_path(pattern)) for pattern in patterns}
+        self._take(self._index, found)
+
+    async def _load_all(self) -> None:
+        found: dict[ResourcePattern, Entry | None] = {pattern: None for pattern, _ in self._index.patterns()}
+        for root in ROOT_OF.values():
+            for path, entry in (await self._store.read_tree(root)).items():
+                pattern = pattern_of(path)
+                if pattern is not None:
+                    found[pattern] = entry
+        self._take(self._index, found)
+
+    def _take(self, index: AclIndex, found: dict[ResourcePattern, Entry | None]) -> None:
+        changed: dict[ResourcePattern, Entries] = {}
+        for pattern, entry in found.items():
+            path = acl_path(pattern)
+            try:
+                entries = () if entry is None else decode_acls(path, entry.data)
+            except BadEntry as error:
+                log.error("keeping the old ACLs of %s: %s", path, error)
+                continue
+            if entries != index.entries_on(pattern):
+                changed[pattern] = entries
+        if changed or index.stamp == 0:
+            self._index = index.with_changes(changed)
+            self._changed(self._index)

@@ -1,0 +1,129 @@
+"""Following one folder of change notifications: numbered entries that say what to read again (facts §2.4).
+
+A notification names its subject and no more; the subject is read again, so notifications can be merged, repeated or
+come late. Those older than fifteen minutes are removed by whoever sees them, and half of them when they become many;
+who finds that all it knew are gone (it slept) may have missed some and loads everything again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from signalbox.common.clock import Clock
+from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.store.port import CommitRefused, Delete, Entry, MetadataStore, StoreError
+
+log = logging.getLogger(__name__)
+
+NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
+MAX_NOTIFICATIONS = 1_000  # every change reads all of them
+_RETRY_S = 1.0
+
+Subject = TypeVar("Subject")
+
+
+@dataclass(frozen=True, slots=True)
+class Following(Generic[Subject]):
+    """What is done about a folder's news: `decode(path, data)` gives the subject (BadEntry), `load(subjects)` and
+    `load_all()` read from the store (StoreError)."""
+
+    folder: str
+    decode: Callable[[str, bytes | None], Subject]
+    load: Callable[[Iterable[Subject]], Awaitable[None]]
+    load_all: Callable[[], Awaitable[None]]
+
+
+class ChangeNotifications(Generic[Subject]):
+    """One participant's place in a folder of notifications. Folders whose loads overlap share the lock `reading`, so
+    that what was read first is taken first."""
+
+    def __init__(
+        self, store: MetadataStore, clock: Clock, following: Following[Subject], reading: asyncio.Lock | None = None
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._following = following
+        self._last_number = -1
+        self._cancel_watch: Callable[[], None] = _do_nothing
+        self._refreshing: asyncio.Task[None] | None = None
+        self._news = False
+        self._reading = reading or asyncio.Lock()
+
+    async def start(self) -> None:
+        """Follow from here on. What there is must be loaded by the caller, afterwards: nothing falls between."""
+        folder = self._following.folder
+        self._cancel_watch = self._store.watch(folder, self._notified)
+        self._last_number = max(map(_number, await self._store.children(folder)), default=-1)
+
+    async def stop(self) -> None:
+        """Follow no more."""
+        self._cancel_watch()
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+            await asyncio.gather(self._refreshing, return_exceptions=True)
+
+    async def catch_up(self) -> None:
+        """Read what came up to now; StoreError."""
+        async with self._reading:
+            await self._read()
+
+    def _notified(self) -> None:
+        self._news = True
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.get_running_loop().create_task(self._refresh())
+
+    async def _refresh(self) -> None:
+        while self._news:
+            self._news = False
+            try:
+                await self.catch_up()
+            except StoreError as error:
+                log.warning("changes in %s could not be read, trying again: %s", self._following.folder, error)
+                self._news = True
+                await asyncio.sleep(_RETRY_S)
+
+    async def _read(self) -> None:
+        folder = self._following.folder
+        found = await self._store.read_tree(folder)
+        notifications = sorted((_number(path), path) for path in found if path != folder)
+        fresh = [(number, path) for number, path in notifications if number > self._last_number]
+        if notifications and notifications[0][0] > self._last_number + 1:
+            await self._following.load_all()
+        subjects: dict[Subject, None] = {}
+        for _, path in fresh:
+            try:
+                subjects[self._following.decode(path, found[path].data)] = None
+            except BadEntry as error:
+                log.error("skipping a change: %s", error)
+        if subjects:
+            await self._following.load(subjects)
+        if fresh:
+            self._last_number = fresh[-1][0]
+        await self._remove_old([path for _, path in notifications], found)
+
+    async def _remove_old(self, paths: list[str], found: Mapping[str, Entry]) -> None:
+        """`paths` are in the order of their numbers."""
+        oldest_kept_ms = self._clock.now_ms() - NOTIFICATION_LIFETIME_MS
+        too_many = len(paths) - MAX_NOTIFICATIONS // 2 if len(paths) > MAX_NOTIFICATIONS else 0
+        removable = [
+            path for index, path in enumerate(paths) if index < too_many or found[path].created_ms < oldest_kept_ms
+        ]
+        if not removable:
+            return
+        try:
+            await self._store.commit([Delete(path) for path in removable])
+        except CommitRefused as refused:
+            log.debug("another broker removes old changes: %s", refused)
+
+
+def _number(path: str) -> int:
+    digits = path[-10:]
+    return int(digits) if digits.isdigit() else -1
+
+
+def _do_nothing() -> None:
+    """The watch that was never set."""

@@ -1,0 +1,106 @@
+"""Filters of DescribeAcls and DeleteAcls: which ACLs they mean (KIP-290's MATCH included; facts §6.4).
+
+A null name, principal or host, and ANY, leave that field open. Principals and hosts are compared as text: `User:*` in a
+filter means the ACLs that say `User:*`, and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, TypeVar
+
+from signalbox.security.acl import (
+    WILDCARD,
+    AccessControlEntry,
+    AclOperation,
+    AclPermission,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+
+Code = TypeVar("Code", bound=IntEnum)
+
+
+@dataclass(frozen=True, slots=True)
+class AclFilter:
+    """The fields of a filter; None and ANY are open."""
+
+    resource_type: ResourceType = ResourceType.ANY
+    name: str | None = None
+    pattern_type: PatternType = PatternType.ANY
+    principal: str | None = None
+    host: str | None = None
+    operation: AclOperation = AclOperation.ANY
+    permission: AclPermission = AclPermission.ANY
+
+    @property
+    def problem(self) -> str | None:
+        """Why the filter means nothing: a code that is not known here. None when it does."""
+        if self.resource_type is ResourceType.UNKNOWN or self.pattern_type is PatternType.UNKNOWN:
+            return "Unknown patternFilter."
+        if self.operation is AclOperation.UNKNOWN or self.permission is AclPermission.UNKNOWN:
+            return "Unknown entryFilter."
+        return None
+
+    @property
+    def only_pattern(self) -> ResourcePattern | None:
+        """The one pattern that can be meant; None when several can."""
+        if self.name is None or self.resource_type is ResourceType.ANY:
+            return None
+        if self.pattern_type in (PatternType.ANY, PatternType.MATCH):
+            return None
+        return ResourcePattern(self.resource_type, self.name, self.pattern_type)
+
+    def matches_pattern(self, pattern: ResourcePattern) -> bool:
+        """Whether ACLs of this pattern can be meant. MATCH means those that would apply to the name."""
+        if self.resource_type not in (ResourceType.ANY, pattern.resource_type):
+            return False
+        if self.pattern_type is PatternType.MATCH:
+            return self.name is None or _applies(pattern, self.name)
+        return self.pattern_type in (PatternType.ANY, pattern.pattern_type) and self.name in (None, pattern.name)
+
+    def matches_entry(self, entry: AccessControlEntry) -> bool:
+        return (
+            self.principal in (None, entry.principal)
+            and self.host in (None, entry.host)
+            and self.operation in (AclOperation.ANY, entry.operation)
+            and self.permission in (AclPermission.ANY, entry.permission)
+        )
+
+    def matching(
+        self, patterns: Iterable[tuple[ResourcePattern, Iterable[AccessControlEntry]]]
+    ) -> Iterable[tuple[ResourcePattern, list[AccessControlEntry]]]:
+        """Patterns with those of their entries that are meant; patterns without one are left out."""
+        for pattern, entries in patterns:
+            if self.matches_pattern(pattern) and (found := [each for each in entries if self.matches_entry(each)]):
+                yield pattern, found
+
+
+def filter_of(asked: Any) -> AclFilter:
+    """The filter in a DescribeAcls request or in an entry of DeleteAcls, which have the same fields."""
+    return AclFilter(
+        known_code(ResourceType, asked.resource_type_filter),
+        asked.resource_name_filter,
+        known_code(PatternType, asked.pattern_type_filter),
+        asked.principal_filter,
+        asked.host_filter,
+        known_code(AclOperation, asked.operation),
+        known_code(AclPermission, asked.permission_type),
+    )
+
+
+def known_code(codes: type[Code], number: int) -> Code:
+    """The code of a number on the wire; UNKNOWN (0) for one that is not known here."""
+    try:
+        return codes(number)
+    except ValueError:
+        return codes(0)
+
+
+def _applies(pattern: ResourcePattern, name: str) -> bool:
+    if pattern.pattern_type is PatternType.PREFIXED:
+        return name.startswith(pattern.name)
+    return pattern.name in (name, WILDCARD)

@@ -1,0 +1,129 @@
+"""A folder of numbered notifications: read once each, in order, and swept by whoever sees them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+import pytest
+
+from signalbox.common.clock import ManualClock
+from signalbox.metadata.change_notifications import (
+    MAX_NOTIFICATIONS,
+    NOTIFICATION_LIFETIME_MS,
+    ChangeNotifications,
+    Following,
+)
+from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Create, Delete, StoreError
+
+FOLDER = "/news"
+
+
+class Reader:
+    """Follows the folder; `loaded` is what was read again, `everything` how often all of it was."""
+
+    def __init__(self, store: MemoryMetadataStore, clock: ManualClock) -> None:
+        self.loaded: list[str] = []
+        self.everything = 0
+        self.changes = ChangeNotifications(store, clock, Following(FOLDER, self._decode, self._load, self._load_all))
+        self._heard = asyncio.Event()
+
+    async def hears(self, subject: str) -> None:
+        async with asyncio.timeout(5):
+            while subject not in self.loaded:
+                await self._heard.wait()
+                self._heard.clear()
+
+    def _decode(self, path: str, data: bytes | None) -> str:
+        if not data:
+            raise BadEntry(f"{path} is empty")
+        return data.decode()
+
+    async def _load(self, subjects: Iterable[str]) -> None:
+        self.loaded += subjects
+        self._heard.set()
+
+    async def _load_all(self) -> None:
+        self.everything += 1
+
+
+def news(subject: str) -> Create:
+    return Create(f"{FOLDER}/change_", subject.encode(), numbered=True)
+
+
+async def begun(clock: ManualClock | None = None) -> tuple[MemoryMetadataStore, MemoryMetadataStore, Reader]:
+    shared = SharedEntries(clock or ManualClock())
+    writer, store = MemoryMetadataStore(shared), MemoryMetadataStore(shared)
+    await writer.commit([Create(FOLDER), news("before")])
+    reader = Reader(store, clock or ManualClock())
+    await reader.changes.start()
+    return writer, store, reader
+
+
+def test_news_is_read_once_in_order_and_merged() -> None:
+    async def scenario() -> None:
+        writer, _, reader = await begun()
+        await writer.commit([news("a"), news("b"), news("a"), news(""), news("c")])
+        await reader.hears("c")
+        assert reader.loaded == ["a", "b", "c"]
+        await writer.commit([news("d")])
+        await reader.hears("d")
+        assert (reader.loaded, reader.everything) == (["a", "b", "c", "d"], 0)
+        await reader.changes.stop()
+
+    asyncio.run(scenario())
+
+
+def test_catching_up_is_ahead_of_the_news_and_says_when_it_cannot() -> None:
+    async def scenario() -> None:
+        writer, store, reader = await begun()
+        await writer.commit([news("a")])
+        await reader.changes.catch_up()
+        assert reader.loaded == ["a"]
+        await store.close()
+        with pytest.raises(StoreError):
+            await reader.changes.catch_up()
+        await reader.changes.stop()
+
+    asyncio.run(scenario())
+
+
+def test_old_news_is_removed() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        writer, _, reader = await begun(clock)
+        clock.advance(NOTIFICATION_LIFETIME_MS + 1)
+        await writer.commit([news("a")])
+        await reader.changes.catch_up()
+        assert await writer.children(FOLDER) == ["change_0000000001"]
+        await reader.changes.stop()
+
+    asyncio.run(scenario())
+
+
+def test_many_news_are_halved() -> None:
+    async def scenario() -> None:
+        writer, _, reader = await begun()
+        await writer.commit([news("a")] * MAX_NOTIFICATIONS)
+        await reader.changes.catch_up()
+        assert len(await writer.children(FOLDER)) == MAX_NOTIFICATIONS // 2
+        await reader.changes.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_gap_means_that_everything_is_read() -> None:
+    async def scenario() -> None:
+        writer, store, reader = await begun()
+        store.pause()
+        await writer.commit([news("a"), news("b")])
+        old = [f"{FOLDER}/change_000000000{number}" for number in range(2)]
+        await writer.commit([Delete(path) for path in old])
+        store.resume()
+        await reader.changes.catch_up()
+        assert (reader.everything, reader.loaded) == (1, ["b"])
+        await reader.changes.stop()
+
+    asyncio.run(scenario())

@@ -13,7 +13,7 @@ import pytest
 from signalbox.client.client_security import sasl_login
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.connection import connect
-from signalbox.client.connection_settings import ConnectionSecurity, ConnectionSettings
+from signalbox.client.connection_settings import ConnectionSecurity, ConnectionSettings, OutboundTls
 from signalbox.client.failures import AuthenticationRefused, ConfigRefused, ConnectFailed, Misrouted, PeerBroke
 from signalbox.client.node import Address, Identity
 from signalbox.client.replica_channel import open_replica_channel
@@ -166,7 +166,7 @@ def test_tls_with_a_trusted_certificate_and_without(tmp_path: Path) -> None:
         assert connection.verified
         connection.close()
         with pytest.raises(ConnectFailed) as untrusted:
-            await connect(Address(host, port), settings(ssl_context=ssl.create_default_context()))
+            await connect(Address(host, port), settings(tls=OutboundTls(ssl.create_default_context())))
         assert untrusted.value.stage == "tls"
         with pytest.raises((PeerBroke, ConnectFailed), match=r"TLS|closed|reset"):
             await connect(Address(host, port), settings())
@@ -175,7 +175,7 @@ def test_tls_with_a_trusted_certificate_and_without(tmp_path: Path) -> None:
 
 
 def test_tls_to_a_plaintext_port_fails_at_its_stage() -> None:
-    security = ConnectionSecurity(ssl_context=ssl.create_default_context())
+    security = ConnectionSecurity(OutboundTls(ssl.create_default_context()))
     hasty = ConnectionSettings(connect_timeout_ms=200, security=security)
 
     async def test(broker: LoopbackBroker) -> None:
@@ -221,6 +221,6 @@ def test_a_login_from_properties() -> None:
             'username="u" password="p";',
         }
     )
-    assert given.security.ssl_context is None
+    assert given.security.tls is None
     assert given.security.sasl is not None
     assert given.security.sasl.begin().first() == b"\0u\0p"

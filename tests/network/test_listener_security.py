@@ -9,7 +9,8 @@ from signalbox.common.audit_event import AuditKind
 from signalbox.network.listener_security import build_security, login_module, read_jaas_file
 from signalbox.protocol.api_table import ApiKey
 from signalbox.security.sasl.scram import NoCredentials
-from signalbox.security.tls import TlsSettings, client_context
+from signalbox.security.tls.contexts import client_context
+from signalbox.security.tls.settings import TlsSettings
 from tests.network.serving import configured, serving
 from tests.security.certificates import Authority
 from tests.transport.loopback import framed
@@ -35,26 +36,26 @@ def properties(**given: str) -> dict[str, str]:
 def test_each_listener_gets_what_its_protocol_needs() -> None:
     guards, faults = build_security(*configured(properties()), NoCredentials())
     assert not faults
-    assert guards["OPEN"].tls_context is None
+    assert guards["OPEN"].tls is None
     assert not guards["OPEN"].mechanisms
-    assert isinstance(guards["TLS"].tls_context, ssl.SSLContext)
+    assert guards["TLS"].tls is not None
     assert list(guards["SECURE"].mechanisms) == ["PLAIN"]
 
 
 def test_client_certificates_on_sasl_ssl_need_the_prefixed_key() -> None:
     given = properties() | {"ssl.client.auth": "required"}
     guards, _ = build_security(*configured(given), NoCredentials())
-    tls, secure = guards["TLS"].tls_context, guards["SECURE"].tls_context
+    tls, secure = guards["TLS"].tls, guards["SECURE"].tls
     assert tls is not None
     assert secure is not None
-    assert tls.verify_mode is ssl.CERT_REQUIRED
-    assert secure.verify_mode is ssl.CERT_NONE
+    assert tls.context.verify_mode is ssl.CERT_REQUIRED
+    assert secure.context.verify_mode is ssl.CERT_NONE
     guards, _ = build_security(
         *configured(given | {"listener.name.secure.ssl.client.auth": "required"}), NoCredentials()
     )
-    secure = guards["SECURE"].tls_context
+    secure = guards["SECURE"].tls
     assert secure is not None
-    assert secure.verify_mode is ssl.CERT_REQUIRED
+    assert secure.context.verify_mode is ssl.CERT_REQUIRED
 
 
 def test_all_faults_at_once() -> None:

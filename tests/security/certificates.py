@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,35 +66,63 @@ def _name(common_name: str) -> x509.Name:
     )
 
 
+def _host(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
 class Authority:
     """Signs what it is asked to."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "authority") -> None:
+        self._name = _name(name)
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self.certificate = self._sign(_name("authority"), self._key, is_authority=True)
+        self.certificate = self._sign(self._name, self._key, is_authority=True)
 
     @property
     def pem(self) -> str:
         return self.certificate.public_bytes(Encoding.PEM).decode()
 
-    def identity(self, common_name: str) -> Identity:
+    def identity(
+        self,
+        common_name: str,
+        *,
+        hosts: Sequence[str] = ("localhost", "127.0.0.1"),
+        valid_from: datetime.datetime = _FROM,
+        valid_until: datetime.datetime = _UNTIL,
+    ) -> Identity:
+        """A new key, with a certificate that holds for `hosts` in that time."""
         key = ec.generate_private_key(ec.SECP256R1())
-        return Identity(key, self._sign(_name(common_name), key))
+        return Identity(key, self._sign(_name(common_name), key, hosts, valid_from, valid_until))
+
+    def expired(self, common_name: str) -> Identity:
+        return self.identity(common_name, valid_until=datetime.datetime(2021, 1, 1, tzinfo=datetime.UTC))
+
+    def not_yet_valid(self, common_name: str) -> Identity:
+        return self.identity(common_name, valid_from=datetime.datetime(2059, 1, 1, tzinfo=datetime.UTC))
 
     def _sign(
-        self, name: x509.Name, key: ec.EllipticCurvePrivateKey, *, is_authority: bool = False
+        self,
+        name: x509.Name,
+        key: ec.EllipticCurvePrivateKey,
+        hosts: Sequence[str] = (),
+        valid_from: datetime.datetime = _FROM,
+        valid_until: datetime.datetime = _UNTIL,
+        *,
+        is_authority: bool = False,
     ) -> x509.Certificate:
         builder = (
             x509.CertificateBuilder()
             .subject_name(name)
-            .issuer_name(_name("authority"))
+            .issuer_name(self._name)
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(_FROM)
-            .not_valid_after(_UNTIL)
+            .not_valid_before(valid_from)
+            .not_valid_after(valid_until)
             .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
         )
-        if not is_authority:
-            names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
-            builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+        if hosts:
+            builder = builder.add_extension(x509.SubjectAlternativeName(list(map(_host, hosts))), critical=False)
         return builder.sign(self._key, hashes.SHA256())

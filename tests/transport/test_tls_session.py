@@ -7,7 +7,8 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 
 import pytest
 
-from signalbox.security.tls import TlsSettings, client_context, server_context
+from signalbox.security.tls.contexts import client_context, server_context
+from signalbox.security.tls.settings import TlsSettings
 from signalbox.transport.tls_session import TlsSession
 from tests.security.certificates import Authority
 

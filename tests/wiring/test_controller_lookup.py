@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from signalbox.client.client_security import sasl_login
 from signalbox.client.connection_settings import ConnectionSecurity
 from signalbox.metadata.controller_claim import encode_claim
 from signalbox.metadata.layout import CONTROLLER, create_roots
@@ -16,7 +17,7 @@ from signalbox.metadata.store.port import Create, Delete
 from signalbox.wiring.controller_lookup import StoredControllerLookup
 from tests.controller.cluster import register, registration
 
-SECURITY = {name: ConnectionSecurity(server_name=name) for name in ("CLIENT", "REPLICATION", "CONTROL")}
+SECURITY = {name: ConnectionSecurity(sasl=sasl_login("PLAIN", name, "")) for name in ("CLIENT", "REPLICATION", "CONTROL")}
 
 
 class Watching:

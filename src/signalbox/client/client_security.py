@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Mapping
 from typing import Any
 
-from signalbox.client.connection_settings import ConnectionSecurity, SaslLogin
+from signalbox.client.connection_settings import ConnectionSecurity, OutboundTls, SaslLogin
 from signalbox.common.config_table import ConfigFault, Value
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.security.jaas import JaasError, parse_jaas_config
 from signalbox.security.sasl.plain import PLAIN, PlainClientExchange
 from signalbox.security.sasl.scram import ScramClientExchange
-from signalbox.security.tls import TlsConfigError, client_context, tls_settings
+from signalbox.security.tls.contexts import client_context
+from signalbox.security.tls.settings import TlsConfigError, tls_settings
 
 
 def sasl_login(mechanism: str, username: str, password: str) -> SaslLogin:
@@ -26,12 +26,12 @@ def security_of(values: Mapping[str, Value]) -> tuple[ConnectionSecurity, list[C
     """The security that typed client properties (`config_rows.py`) ask for, and what is wrong with them."""
     protocol = SecurityProtocol[str(values["security.protocol"])]
     faults: list[ConfigFault] = []
-    context = _context(values, faults) if protocol.uses_tls else None
+    tls = _tls(values, faults) if protocol.uses_tls else None
     login = _login(values, faults) if protocol.uses_sasl else None
-    return ConnectionSecurity(context, sasl=login), faults
+    return ConnectionSecurity(tls, login), faults
 
 
-def _context(values: Mapping[str, Value], faults: list[ConfigFault]) -> ssl.SSLContext | None:
+def _tls(values: Mapping[str, Value], faults: list[ConfigFault]) -> OutboundTls | None:
     def text(key: str) -> str:
         return str(values.get(key) or "")
 
@@ -40,7 +40,7 @@ def _context(values: Mapping[str, Value], faults: list[ConfigFault]) -> ssl.SSLC
         return list(found or ())
 
     try:
-        return client_context(tls_settings(text, names))
+        return OutboundTls(client_context(tls_settings(text, names)))
     except TlsConfigError as error:
         faults.append(ConfigFault(error.key, "", error.problem, "PEM files and PKCS12 stores are read"))
         return None

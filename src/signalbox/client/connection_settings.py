@@ -18,12 +18,20 @@ class SaslLogin:
     begin: Callable[[], SaslClientExchange]
 
 
+@dataclass(slots=True, eq=False)
+class OutboundTls:
+    """How connections do TLS. `context` may be replaced while connections stand (KIP-226): it is looked at when one is
+    made. `server_name` replaces the host in the name check."""
+
+    context: ssl.SSLContext
+    server_name: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectionSecurity:
-    """TLS and SASL of a connection; both absent is PLAINTEXT. `server_name` replaces the host in the name check."""
+    """TLS and SASL of a connection; both absent is PLAINTEXT."""
 
-    ssl_context: ssl.SSLContext | None = None
-    server_name: str | None = None
+    tls: OutboundTls | None = None
     sasl: SaslLogin | None = None
 
 

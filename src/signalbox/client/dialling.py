@@ -65,7 +65,6 @@ class Dialling:
 
     async def _dial_one(self, ip: str) -> FrameStream:
         loop = asyncio.get_running_loop()
-        security = self._settings.security
         self.stage = "tcp"
         family = socket.AF_INET6 if ":" in ip else socket.AF_INET
         sock = socket.socket(family, socket.SOCK_STREAM)
@@ -74,13 +73,14 @@ class Dialling:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await loop.sock_connect(sock, (ip, self._address.port))
             server_name = None
-            if security.ssl_context is not None:
+            tls = self._settings.security.tls
+            if tls is not None:
                 self.stage = "tls"
-                server_name = security.server_name or self._address.host
+                server_name = tls.server_name or self._address.host
             _, stream = await loop.create_connection(
                 lambda: FrameStream(self._address, self._settings.max_handshake_frame_bytes),
                 sock=sock,
-                ssl=security.ssl_context,
+                ssl=None if tls is None else tls.context,
                 server_hostname=server_name,
             )
         except BaseException:

@@ -158,7 +158,7 @@ async def open_replica_channel(
                 data_loop,
                 address.host,
                 address.port,
-                ssl_context=settings.security.ssl_context,
+                ssl_context=None if settings.security.tls is None else settings.security.tls.context,
                 timeout_ms=settings.connect_timeout_ms,
                 max_frame_bytes=settings.max_handshake_frame_bytes,
             )

@@ -18,7 +18,7 @@ from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.headers import RequestHeader, decode_request_header
 from signalbox.security.principal import AuthenticationEvidence
 from signalbox.security.sasl.sasl_server import Outcome, Reply, SaslServerSession, SaslState
-from signalbox.security.tls import distinguished_name
+from signalbox.security.tls.distinguished_name import distinguished_name
 from signalbox.transport.buffer_pool import PooledBuffer
 
 REAUTH_KEY = "connections.max.reauth.ms"

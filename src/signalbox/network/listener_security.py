@@ -1,4 +1,4 @@
-"""What guards a listener: its TLS context and its SASL mechanisms, built once from its settings (L5-L7).
+"""What guards a listener: its TLS and its SASL mechanisms, from its settings (L5-L7); the TLS part can be renewed.
 
 Where a mechanism's login module comes from (facts 1.9): `listener.name.<l>.<mechanism>.sasl.jaas.config`, else the JAAS
 file's section `<listener>.KafkaServer`, else `KafkaServer`. A `sasl.jaas.config` without mechanism is ignored on a
@@ -7,8 +7,7 @@ server, as in Kafka. Every enabled mechanism of a SASL listener must have one, o
 
 from __future__ import annotations
 
-import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,13 +15,15 @@ from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.network.listener_table import ListenerRow, ListenerTable
 from signalbox.network.network_settings import ListenerSettings, NetworkSettings
+from signalbox.network.plane import CONTROL
 from signalbox.security.jaas import JaasError, JaasFile, LoginModule, parse_jaas_config, parse_jaas_file
 from signalbox.security.sasl.jaas_credentials import JaasScramCredentials
 from signalbox.security.sasl.mechanism import SaslMechanism
 from signalbox.security.sasl.plain import PLAIN, PlainMechanism
 from signalbox.security.sasl.scram import ScramCredentials, ScramMechanism
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
-from signalbox.security.tls import TlsConfigError, TlsSettings, server_context, tls_settings
+from signalbox.security.tls.listener_tls import ListenerTls, listener_tls, renewed_listener_tls
+from signalbox.security.tls.settings import TlsConfigError, TlsSettings, tls_settings
 
 JAAS_FILE_KEY = "sasl.jaas.file"
 _MECHANISMS_KEY = "sasl.enabled.mechanisms"
@@ -32,9 +33,9 @@ SUPPORTED_MECHANISMS = (PLAIN, *SCRAM_MECHANISMS)
 
 @dataclass(frozen=True, slots=True)
 class ListenerSecurity:
-    """`tls_context` where the protocol uses TLS; `mechanisms` by Kafka's name where it uses SASL."""
+    """`tls` where the protocol uses TLS; `mechanisms` by Kafka's name where it uses SASL."""
 
-    tls_context: ssl.SSLContext | None = None
+    tls: ListenerTls | None = None
     mechanisms: Mapping[str, SaslMechanism] = field(default_factory=dict)
 
 
@@ -71,22 +72,35 @@ def build_listener_security(
 ) -> tuple[ListenerSecurity, list[ConfigFault]]:
     """The guards of one listener and what is wrong with its settings."""
     faults: list[ConfigFault] = []
-    prefix = f"listener.name.{row.name.lower()}."
-    context = None
+    tls = None
     if row.security_protocol.uses_tls:
-        try:
-            context = server_context(_server_tls(row, settings))
-        except TlsConfigError as error:
-            faults.append(
-                ConfigFault(prefix + error.key, "", error.problem, f"Set it for {row.name} alone or as {error.key}")
-            )
+        dialled = row.inter_broker or row.plane == CONTROL
+        tls = _or_fault(row, faults, lambda: listener_tls(_server_tls(row, settings), dialled_by_brokers=dialled))
     mechanisms: dict[str, SaslMechanism] = {}
     if row.security_protocol.uses_sasl:
         for name in settings.names(_MECHANISMS_KEY):
             mechanism = _mechanism(name, row, settings, jaas_file, scram_credentials, faults)
             if mechanism is not None:
                 mechanisms[name] = mechanism
-    return ListenerSecurity(context, mechanisms), faults
+    return ListenerSecurity(tls, mechanisms), faults
+
+
+def renew_tls(
+    row: ListenerRow, current: ListenerTls, settings: ListenerSettings
+) -> tuple[ListenerTls | None, list[ConfigFault]]:
+    """What listener `row` would serve TLS with under changed `settings`, or None and what is wrong (KIP-226's checks:
+    `security/tls/listener_tls.py`). Nothing is put to use: that is `SocketServer.replace_tls`. Any thread."""
+    faults: list[ConfigFault] = []
+    return _or_fault(row, faults, lambda: renewed_listener_tls(current, _server_tls(row, settings))), faults
+
+
+def _or_fault(row: ListenerRow, faults: list[ConfigFault], make: Callable[[], ListenerTls]) -> ListenerTls | None:
+    try:
+        return make()
+    except TlsConfigError as error:
+        key = f"listener.name.{row.name.lower()}.{error.key}"
+        faults.append(ConfigFault(key, "", error.problem, f"Set it for {row.name} alone or as {error.key}"))
+        return None
 
 
 def login_module(

@@ -17,7 +17,7 @@ from signalbox.network.plane import CONTROL
 from signalbox.network.ports import NetworkPorts
 from signalbox.security.principal import AuthenticationEvidence
 from signalbox.security.request_context import RequestContext
-from signalbox.security.tls import distinguished_name
+from signalbox.security.tls.distinguished_name import distinguished_name
 from signalbox.transport.frame_channel import FrameChannel
 from signalbox.transport.socket_address import address_bytes
 

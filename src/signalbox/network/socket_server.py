@@ -30,6 +30,7 @@ from signalbox.network.ports import NetworkPorts
 from signalbox.network.reception import Reception
 from signalbox.network.refusals import Refusals
 from signalbox.network.request_queue import RequestQueue
+from signalbox.security.tls.listener_tls import ListenerTls
 from signalbox.transport.data_channel import DataChannel
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.socket_address import tune
@@ -57,6 +58,7 @@ class SocketServer:
         self._sockets: dict[str, socket.socket] = {}
         self._receptions: dict[str, Reception] = {}
         self._acceptors: list[Acceptor] = []
+        self._tls = {name: guards.tls for name, guards in ports.security.items() if guards.tls is not None}
         self._expiry = IdleExpiry(
             self.connections, read_expiry_limits(settings.everywhere), ports.clock, self._every_sweep
         )
@@ -122,6 +124,18 @@ class SocketServer:
         for reception in self._receptions.values():
             yield from reception.connections.values()
 
+    def tls_of(self, listener_name: str) -> ListenerTls | None:
+        """What the listener serves TLS with at the moment; None for one without TLS."""
+        return self._tls.get(listener_name)
+
+    def replace_tls(self, listener_name: str, tls: ListenerTls) -> None:
+        """Serve TLS with `tls` from the next accepted connection on; those that stand, or are shaking hands, keep what
+        they have. `listener_security.renew_tls` makes and checks `tls`. KeyError for a listener without TLS."""
+        if listener_name not in self._tls:
+            raise KeyError(f"listener {listener_name} has no TLS to replace")
+        self._tls[listener_name] = tls
+        log.info("listener %s has new keys or certificates", listener_name)
+
     def _reception(self, row: ListenerRow) -> Reception:
         plane = self.planes[row.plane]
         sink = self._queues.get(row.plane, self._ports.request_sink)
@@ -160,11 +174,10 @@ class SocketServer:
     def _tls_factory(self, row: ListenerRow) -> TlsFactory | None:
         if not row.security_protocol.uses_tls:
             return None
-        security = self._ports.security.get(row.name)
-        if security is None or security.tls_context is None:
+        if row.name not in self._tls:
             raise ValueError(f"listener {row.name} uses TLS but has no certificate")
-        context, loop = security.tls_context, self._data_loop
-        return lambda: TlsSession(context, loop.handshakes, server_side=True)
+        in_use, name, loop = self._tls, row.name, self._data_loop
+        return lambda: TlsSession(in_use[name].context, loop.handshakes, server_side=True)
 
     def _register_metrics(self) -> None:
         metrics, pool = self._ports.metrics, self._data_loop.pool

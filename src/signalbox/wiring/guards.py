@@ -56,6 +56,6 @@ def read_guards(config: NodeConfig) -> Guards:
         network,
         listeners,
         connection_settings(config.node_id, inter_broker, config.values),
-        PeerSecurity(network),
+        PeerSecurity(network, {(table.inter_broker_listener_name, table.inter_broker_security_protocol): inter_broker}),
         authorizer,
     )

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from signalbox.client.client_security import sasl_login
-from signalbox.client.connection_settings import PLAINTEXT, ConnectionSecurity, ConnectionSettings
+from signalbox.client.connection_settings import PLAINTEXT, ConnectionSecurity, ConnectionSettings, OutboundTls
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.network.listener_security import JAAS_FILE_KEY, login_module, read_jaas_file
 from signalbox.network.network_settings import NetworkSettings
 from signalbox.security.jaas import JaasError, LoginModule
-from signalbox.security.tls import TlsConfigError, client_context, tls_settings
+from signalbox.security.tls.contexts import client_context
+from signalbox.security.tls.settings import TlsConfigError, tls_settings
 
 _MECHANISM_KEY = "sasl.mechanism.inter.broker.protocol"
 
@@ -23,10 +24,10 @@ def outbound_security(
     """The security of connections to peers' listener of that name, and what is wrong with its settings."""
     listener = settings.listener(listener_name)
     faults: list[ConfigFault] = []
-    context = None
+    tls = None
     if protocol.uses_tls:
         try:
-            context = client_context(tls_settings(listener.text, listener.names))
+            tls = OutboundTls(client_context(tls_settings(listener.text, listener.names)))
         except TlsConfigError as error:
             faults.append(ConfigFault(error.key, "", error.problem, f"Needed to connect to peers on {listener_name}"))
     login = None
@@ -51,9 +52,9 @@ def outbound_security(
             )
         else:
             login = sasl_login(mechanism, *credentials)
-    if context is None and login is None:
+    if tls is None and login is None:
         return PLAINTEXT, faults
-    return ConnectionSecurity(ssl_context=context, sasl=login), faults
+    return ConnectionSecurity(tls, login), faults
 
 
 def connection_settings(node_id: int, security: ConnectionSecurity, values: Mapping[str, object]) -> ConnectionSettings:

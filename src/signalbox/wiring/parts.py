@@ -60,6 +60,7 @@ from signalbox.wiring.metrics_page import MetricsPage
 from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.replica_side import ReplicaSide, Surroundings, build_replica_side
 from signalbox.wiring.served_versions import RouteGate
+from signalbox.wiring.tls_renewal import TlsRenewal
 from signalbox.wiring.topic_configs import ConfigValuesView
 from signalbox.wiring.topic_shapes import creation_settings
 
@@ -99,6 +100,7 @@ class NodeParts:
     data: ReplicaSide
     router: Router
     server: SocketServer
+    tls_renewal: TlsRenewal
     keeper: RegistrationKeeper
     audit_delivery: TopicDelivery
     metrics_page: MetricsPage | None
@@ -190,6 +192,7 @@ async def build_parts(
         data=data,
         router=router,
         server=server,
+        tls_renewal=TlsRenewal(server, guards.peers),
         keeper=RegistrationKeeper(store, around.epochs.registered),
         audit_delivery=TopicDelivery(
             partial(_audit_client, server, config.node_id, guards), partial(creation.create, AUDIT_TOPIC, None)

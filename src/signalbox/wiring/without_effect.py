@@ -14,11 +14,19 @@ _NO_THROTTLE = "replication is not throttled in this release"
 _NO_TIERS = "there is no tiered storage"
 _OWN_LEVEL = "the codec's usual level is taken"
 
+_NO_JAVA = "TLS is OpenSSL's here, there is no Java to choose it from"
+
 _OF_BROKERS: Mapping[str, str] = {
     "inter.broker.protocol.version": "this release forwards and registers as from 3.4 on, whatever it says",
     "create.topic.policy.class.name": "no policy is asked in this release",
     "principal.builder.class": "the default builder is used",
     "ssl.principal.mapping.rules": "a principal is the certificate's whole distinguished name",
+    "security.providers": _NO_JAVA,
+    "ssl.engine.factory.class": _NO_JAVA,
+    "ssl.keymanager.algorithm": _NO_JAVA,
+    "ssl.provider": _NO_JAVA,
+    "ssl.secure.random.implementation": _NO_JAVA,
+    "ssl.trustmanager.algorithm": _NO_JAVA,
     "log.dir.failure.timeout.ms": "a broker without a working log directory ends at once",
     "log.initial.task.delay.ms": "every task runs for the first time when its interval is over",
     "log.flush.start.offset.checkpoint.interval.ms": "log start offsets are saved together with the recovery points",

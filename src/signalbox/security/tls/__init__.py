@@ -1,0 +1,1 @@
+"""TLS: Kafka's ssl.* settings made into OpenSSL contexts, and what may be renewed while a listener serves."""

@@ -1,0 +1,135 @@
+"""What one listener serves TLS with, and its renewal while it serves (KIP-226).
+
+A renewal builds everything anew from the changed settings, files read again even where their names are the same, so one
+function serves a new location, a new password and a file that was replaced on disk. Nothing is changed in place:
+whoever holds the old one (handshakes under way, connections) keeps it.
+
+Kafka's rules for a new keystore: the same distinguished name, unless ssl.allow.dn.changes; no alternative name of the
+old one missing, unless ssl.allow.san.changes (KIP-978); a truststore may be replaced but not added. Where brokers dial
+the listener, old and new must shake hands with each other in both directions, since a cluster is renewed broker by
+broker: a truststore that does not know the listener's own certificate is refused, at start too.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Set
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from signalbox.security.tls.contexts import client_context, server_context
+from signalbox.security.tls.settings import TlsConfigError, TlsSettings
+from signalbox.security.tls.stores import open_stores
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
+
+_STEPS = 20  # a handshake takes three or four in each direction
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerTls:
+    """`context` is for the listener's handshakes. `chain` is its certificates in PEM, own first. `as_client` is how a
+    broker with the same settings dials it, host name unchecked; None where brokers do not dial."""
+
+    settings: TlsSettings
+    context: ssl.SSLContext
+    chain: str = field(repr=False)
+    has_truststore: bool
+    as_client: ssl.SSLContext | None
+
+
+def listener_tls(settings: TlsSettings, *, dialled_by_brokers: bool) -> ListenerTls:
+    """Read the stores now. TlsConfigError names the key that is wrong. Reads files and derives keys from passwords, so
+    it may take a tenth of a second: off the event loop where others wait. Safe in any thread."""
+    made = _make(settings, dialled_by_brokers)
+    _check_handshake(made, made)
+    return made
+
+
+def renewed_listener_tls(current: ListenerTls, settings: TlsSettings) -> ListenerTls:
+    """The successor of `current`, which stays as it is. TlsConfigError names the key that keeps it from being one.
+    Cost and threads as `listener_tls`. Needs the `cryptography` package."""
+    new = _make(settings, current.as_client is not None)
+    if new.has_truststore and not current.has_truststore:
+        raise TlsConfigError(
+            "ssl.truststore.location", "a listener that started without truststore cannot be given one"
+        )
+    _check_names(current, new)
+    _check_handshake(current, new)
+    _check_handshake(new, current)
+    return new
+
+
+def _make(settings: TlsSettings, dialled_by_brokers: bool) -> ListenerTls:
+    stores = open_stores(settings)
+    context = server_context(settings, stores)
+    assert stores.key_entry is not None  # server_context refuses a listener without
+    as_client = None
+    if dialled_by_brokers:
+        as_client = client_context(replace(settings, endpoint_identification_algorithm=""), stores)
+    return ListenerTls(settings, context, stores.key_entry.chain, stores.trusted is not None, as_client)
+
+
+def _check_names(old: ListenerTls, new: ListenerTls) -> None:
+    mine, yours = _own_certificate(old.chain), _own_certificate(new.chain)
+    key = "ssl.keystore.location" if new.settings.keystore_location else "ssl.keystore.certificate.chain"
+    was, is_now = mine.subject.rfc4514_string(), yours.subject.rfc4514_string()
+    if not new.settings.allow_dn_changes and mine.subject != yours.subject and was.lower() != is_now.lower():
+        raise TlsConfigError(
+            key, f"the new certificate is for {is_now}, the old one for {was}: ssl.allow.dn.changes would let it pass"
+        )
+    lost = _alternative_names(mine) - _alternative_names(yours)
+    if lost and not new.settings.allow_san_changes:
+        raise TlsConfigError(
+            key,
+            f"the new certificate lacks the alternative names {', '.join(sorted(lost))}: "
+            "ssl.allow.san.changes would let it pass",
+        )
+
+
+def _own_certificate(chain: str) -> Certificate:
+    try:
+        from cryptography.x509 import load_pem_x509_certificates
+    except ImportError as error:
+        raise TlsConfigError("ssl.keystore.location", "renewal needs the extra signalbox[security]") from error
+    return load_pem_x509_certificates(chain.encode())[0]
+
+
+def _alternative_names(certificate: Certificate) -> Set[str]:
+    from cryptography import x509
+
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return frozenset()
+    return {f"{type(name).__name__.lower()}:{name.value}" for name in names}
+
+
+def _check_handshake(server: ListenerTls, client: ListenerTls) -> None:
+    """Shake hands in memory."""
+    if client.as_client is None:
+        return
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = [
+        client.as_client.wrap_bio(to_client, to_server, server_side=False),
+        server.context.wrap_bio(to_server, to_client, server_side=True),
+    ]
+    try:
+        for _ in range(_STEPS):
+            for side in list(sides):
+                try:
+                    side.do_handshake()
+                except ssl.SSLWantReadError:
+                    continue
+                sides.remove(side)
+            if not sides:
+                return
+        problem = "no end of it"
+    except ssl.SSLError as error:
+        problem = getattr(error, "verify_message", "") or error.reason or str(error)
+    raise TlsConfigError(
+        "ssl.truststore.location",
+        f"brokers with these settings could not connect to each other, the handshake fails ({problem}): the truststore "
+        "must know who signed the keystore's certificate",
+    )

@@ -1,0 +1,105 @@
+"""KIP-226's rules for new keys while a listener serves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signalbox.security.tls.listener_tls import ListenerTls, listener_tls, renewed_listener_tls
+from signalbox.security.tls.settings import TlsConfigError, TlsSettings
+from tests.security.certificates import Authority, Identity
+from tests.security.tls.handshakes import AUTHORITY, BROKER, inline, shake_hands
+
+
+def serving(settings: TlsSettings, *, dialled: bool = False) -> ListenerTls:
+    return listener_tls(settings, dialled_by_brokers=dialled)
+
+
+def serial(tls: ListenerTls) -> str:
+    _, client = shake_hands(tls.context)
+    certificate = client.getpeercert()
+    assert certificate is not None
+    return str(certificate["serialNumber"])
+
+
+@pytest.mark.spec("L5")
+def test_the_same_file_name_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "broker.p12"
+    settings = TlsSettings(
+        keystore_type="PKCS12", keystore_location=BROKER.pkcs12_file(path, "pass"), keystore_password="pass"
+    )
+    old = serving(settings)
+    AUTHORITY.identity("broker").pkcs12_file(path, "pass")
+    new = renewed_listener_tls(old, settings)
+    assert serial(new) != serial(old)  # what is in use stays as it is
+
+
+def renewal(identity: Identity, *, dialled: bool = False, **changes: Any) -> str:
+    """What is said to this certificate in the place of the broker's."""
+    try:
+        renewed_listener_tls(serving(inline(), dialled=dialled), inline(identity, **changes))
+    except TlsConfigError as error:
+        return f"{error.key}: {error.problem}"
+    return "taken"
+
+
+def test_another_name_needs_a_switch() -> None:
+    other = AUTHORITY.identity("other")
+    said = renewal(other)
+    assert said.startswith("ssl.keystore.certificate.chain: the new certificate is for CN=other,")
+    assert "ssl.allow.dn.changes" in said
+    assert renewal(other, allow_dn_changes=True) == "taken"
+    assert renewal(AUTHORITY.identity("BROKER")) == "taken"  # Kafka compares without case
+
+
+def test_a_lost_alternative_name_needs_a_switch() -> None:
+    fewer = AUTHORITY.identity("broker", hosts=["localhost"])
+    assert "lacks the alternative names ipaddress:127.0.0.1" in renewal(fewer)
+    assert renewal(fewer, allow_san_changes=True) == "taken"
+    assert renewal(AUTHORITY.identity("broker", hosts=["localhost", "127.0.0.1", "more"])) == "taken"
+    assert "dnsname:localhost" in renewal(AUTHORITY.identity("broker", hosts=[]))
+
+
+def test_stores_cannot_come_or_go() -> None:
+    assert renewal(BROKER, keystore_key="", keystore_certificate_chain="").startswith("ssl.keystore.location: ")
+    bare = serving(inline(truststore_certificates=""))
+    with pytest.raises(TlsConfigError, match=r"^ssl\.truststore\.location: .*started without"):
+        renewed_listener_tls(bare, inline())
+    assert renewal(BROKER, truststore_certificates="") == "taken"
+
+
+def test_brokers_must_be_able_to_dial_each_other_before_and_after() -> None:
+    stranger = Authority("stranger")
+    for identity, authority in ((BROKER, stranger), (stranger.identity("broker"), AUTHORITY)):
+        said = renewal(identity, dialled=True, truststore_certificates=authority.pem)
+        assert said.startswith("ssl.truststore.location: brokers with these settings could not connect to each other")
+        assert renewal(identity, truststore_certificates=authority.pem) == "taken"  # where no broker dials
+    # A new authority comes in two steps: trust both, then use it.
+    both = AUTHORITY.pem + stranger.pem
+    assert renewal(BROKER, dialled=True, truststore_certificates=both) == "taken"
+    trusting_both = serving(inline(truststore_certificates=both), dialled=True)
+    assert renewed_listener_tls(trusting_both, inline(stranger.identity("broker"), truststore_certificates=both))
+
+
+@pytest.mark.parametrize(
+    ("identity", "problem"),
+    [
+        (AUTHORITY.expired("broker"), "certificate has expired"),
+        (AUTHORITY.not_yet_valid("broker"), "certificate is not yet valid"),
+        (Authority("stranger").identity("broker"), "unable to get local issuer"),
+    ],
+)
+def test_a_broker_that_nobody_could_dial_does_not_start(identity: Identity, problem: str) -> None:
+    with pytest.raises(TlsConfigError, match=problem):
+        serving(inline(identity), dialled=True)
+    assert serving(inline(identity))
+
+
+def test_client_certificates_are_part_of_the_check() -> None:
+    stranger = Authority("stranger")
+    mutual = inline(stranger.identity("broker"), truststore_certificates=stranger.pem, client_auth="required")
+    assert serving(mutual, dialled=True)
+    with pytest.raises(TlsConfigError):
+        serving(inline(truststore_certificates=stranger.pem, client_auth="required"), dialled=True)

@@ -17,7 +17,9 @@ from signalbox.metadata.store.port import Create, Delete
 from signalbox.wiring.controller_lookup import StoredControllerLookup
 from tests.controller.cluster import register, registration
 
-SECURITY = {name: ConnectionSecurity(sasl=sasl_login("PLAIN", name, "")) for name in ("CLIENT", "REPLICATION", "CONTROL")}
+SECURITY = {
+    name: ConnectionSecurity(sasl=sasl_login("PLAIN", name, "")) for name in ("CLIENT", "REPLICATION", "CONTROL")
+}
 
 
 class Watching:

@@ -21,10 +21,9 @@ class SaslLogin:
 @dataclass(slots=True, eq=False)
 class OutboundTls:
     """How connections do TLS. `context` may be replaced while connections stand (KIP-226): it is looked at when one is
-    made. `server_name` replaces the host in the name check."""
+    made."""
 
     context: ssl.SSLContext
-    server_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class Dialling:
             tls = self._settings.security.tls
             if tls is not None:
                 self.stage = "tls"
-                server_name = tls.server_name or self._address.host
+                server_name = self._address.host
             _, stream = await loop.create_connection(
                 lambda: FrameStream(self._address, self._settings.max_handshake_frame_bytes),
                 sock=sock,

@@ -9,12 +9,14 @@ import pytest
 from signalbox.broker.audit_resources import first_error, named_resources
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from signalbox.protocol.messages.create_acls import CreateAclsRequest
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
 
@@ -26,6 +28,17 @@ STATE = DeleteTopicsRequest.DeleteTopicState
 DELETED = DeleteTopicsRequest(topic_names=["a"], topics=[STATE(name="b"), STATE(topic_id=b"\x0f" * 16)])
 CHANGED = IncrementalAlterConfigsRequest(
     resources=[IncrementalAlterConfigsRequest.AlterConfigsResource(resource_type=2, resource_name="t")]
+)
+
+ELECTED = ElectLeadersRequest(
+    topic_partitions=[ElectLeadersRequest.TopicPartitions(topic="t", partitions=[0, 2])],
+)
+MOVED = AlterPartitionReassignmentsRequest(
+    topics=[
+        AlterPartitionReassignmentsRequest.ReassignableTopic(
+            name="t", partitions=[AlterPartitionReassignmentsRequest.ReassignablePartition(partition_index=3)]
+        )
+    ]
 )
 
 
@@ -48,6 +61,9 @@ FILTERS = DeleteAclsRequest(
         (ApiKey.CREATE_TOPICS, topics(0), ""),
         (ApiKey.DELETE_TOPICS, DELETED, f"a,b,{'0f' * 16}"),
         (ApiKey.CREATE_PARTITIONS, CreatePartitionsRequest(topics=[]), ""),
+        (ApiKey.ELECT_LEADERS, ElectLeadersRequest(topic_partitions=None), "*"),
+        (ApiKey.ELECT_LEADERS, ELECTED, "t-0,t-2"),
+        (ApiKey.ALTER_PARTITION_REASSIGNMENTS, MOVED, "t-3"),
         (ApiKey.INCREMENTAL_ALTER_CONFIGS, CHANGED, "2:t"),
         (ApiKey.CONTROLLED_SHUTDOWN, ControlledShutdownRequest(broker_id=3), "broker 3"),
         (ApiKey.CREATE_ACLS, ACLS, "TOPIC:t User:a"),
@@ -83,6 +99,16 @@ def test_only_the_first_twenty_are_named() -> None:
         (
             CreatePartitionsResponse(results=[CreatePartitionsResponse.CreatePartitionsTopicResult(error_code=37)]),
             "INVALID_PARTITIONS",
+        ),
+        (
+            ElectLeadersResponse(
+                replica_election_results=[
+                    ElectLeadersResponse.ReplicaElectionResult(
+                        topic="t", partition_result=[ElectLeadersResponse.PartitionResult(error_code=84)]
+                    )
+                ]
+            ),
+            "ELECTION_NOT_NEEDED",
         ),
     ],
 )

@@ -1,7 +1,11 @@
-"""Controller contexts for transcripts of decisions: `t={0: "1* 2 3 isr 1 2"}` reads as leader 1, ISR 1 and 2."""
+"""Controller contexts for transcripts of decisions: `t={0: "1* 2 3 isr 1 2"}` reads as leader 1, ISR 1 and 2.
+
+`t={0: "4 1* 2 isr 1 2 adding 4 removing 2"}` is on its way to 4 and 1; `removed 5`: 5 has not yet deleted its replica.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,9 +36,15 @@ def live(*broker_ids: int, racks: Mapping[int, str] | None = None) -> dict[int, 
     return {each: LiveBroker(registration(each, (racks or {}).get(each)), each * 100) for each in broker_ids}
 
 
+def listed(text: str, word: str) -> tuple[int, ...]:
+    """The brokers behind `word`."""
+    found = re.search(rf"{word}((?: \d+)+)", text)
+    return tuple(map(int, found[1].split())) if found else ()
+
+
 def parse_partition(text: str) -> tuple[tuple[int, ...], PartitionState | None]:
     """Replicas and state out of `1* 2 3 isr 1 2`; without `isr` all are in sync, without a star nobody leads."""
-    replicas, separator, isr = text.partition("isr")
+    replicas, separator, isr = re.split(" adding| removing| removed", text)[0].partition("isr")
     pieces = replicas.split()
     brokers = tuple(int(piece.rstrip("*")) for piece in pieces)
     if "new" in isr:
@@ -53,7 +63,14 @@ def make_context(
         parsed = {number: parse_partition(text) for number, text in partitions.items()}
         made[name] = ControlledTopic(
             name,
-            TopicAssignment(topic_id(name), {number: replicas for number, (replicas, _) in parsed.items()}),
+            TopicAssignment(
+                topic_id(name),
+                {number: replicas for number, (replicas, _) in parsed.items()},
+                *(
+                    {number: brokers for number, text in partitions.items() if (brokers := listed(text, word))}
+                    for word in ("adding", "removing", "removed")
+                ),
+            ),
             {number: state for number, (_, state) in parsed.items() if state is not None},
         )
     defaults: dict[str, Any] = {
@@ -66,6 +83,17 @@ def make_context(
         "configs": {f"topics/{name}": {} for name in made},
     }
     return ControllerContext(**{**defaults, **fields})
+
+
+def placed(context: ControllerContext, number: int = 0, topic: str = "t") -> str:
+    """Replicas as text: `4 1 2 adding 4 removing 2 removed 5`."""
+    assignment = context.topics[topic].assignment
+    parts = {"adding": assignment.adding, "removing": assignment.removing, "removed": assignment.removed}
+    words = list(map(str, assignment.replicas[number]))
+    for word, lists in parts.items():
+        if number in lists:
+            words += [word, *map(str, lists[number])]
+    return " ".join(words)
 
 
 def told(state: PartitionState | None) -> str:

@@ -92,8 +92,8 @@ def test_is_new_and_delete_stick() -> None:
     sent = requests(
         LeadersAnnounced((tp(1),), is_new=True),
         LeadersAnnounced((tp(1),)),
-        ReplicasStopped(2, (tp(0),), delete=True),
-        ReplicasStopped(2, (tp(0), tp(1)), delete=False),
+        ReplicasStopped(3, (tp(0),), delete=True),
+        ReplicasStopped(3, (tp(0), tp(1)), delete=False),
     )
     leaders = next(request for _, request in sent if isinstance(request, LeaderAndIsrRequest))
     assert leaders.topic_states[0].partition_states[0].is_new
@@ -103,6 +103,13 @@ def test_is_new_and_delete_stick() -> None:
         (each.partition_index, each.leader_epoch, each.delete_partition)
         for each in stop.topic_states[0].partition_states
     ] == [(0, 7, True), (1, 7, False)]
+
+
+def test_what_a_later_decision_brought_back_is_not_deleted_and_strangers_are_not_told_to_follow() -> None:
+    assert requests(ReplicasStopped(2, (tp(0),), delete=True)) == []
+    assert summary(requests(ReplicasStopped(2, (tp(0),), delete=False))) == [(2, "StopReplica")]
+    stranger = requests(LeadersAnnounced((tp(0),), brokers=(3,)))
+    assert summary(stranger) == [(each, "UpdateMetadata") for each in (1, 2, 3)]
 
 
 def test_stop_comes_last() -> None:
@@ -137,7 +144,7 @@ def test_the_dead_are_not_spoken_to() -> None:
 def test_everything_encodes_at_the_versions_of_the_control_plane() -> None:
     versions = {"LeaderAndIsrRequest": 7, "UpdateMetadataRequest": 8, "StopReplicaRequest": 4}
     for _, request in requests(
-        BrokersAnnounced((1,)), LeadersAnnounced((tp(0),)), ReplicasStopped(1, (tp(0),), delete=True)
+        BrokersAnnounced((1,)), LeadersAnnounced((tp(0),)), ReplicasStopped(3, (tp(0),), delete=True)
     ):
         version = versions[type(request).__name__]
         assert type(request).decode(request.encode(version), version) == request

@@ -15,6 +15,9 @@ def test_the_rows() -> None:
         ApiKey.INCREMENTAL_ALTER_CONFIGS,
         ApiKey.CREATE_ACLS,
         ApiKey.DELETE_ACLS,
+        ApiKey.ELECT_LEADERS,
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        ApiKey.LIST_PARTITION_REASSIGNMENTS,
     }
     from_brokers = {ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS}
     assert set(DECISIONS) == forwarded | from_brokers

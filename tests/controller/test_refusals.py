@@ -13,13 +13,16 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest
+from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from signalbox.protocol.messages.create_acls import CreateAclsRequest
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest
+from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from signalbox.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 
 Creatable = CreateTopicsRequest.CreatableTopic
 AlterResource, IncrementalResource = (
@@ -69,6 +72,7 @@ def test_per_resource(api_key: ApiKey, request_: Any, part: str, count: int) -> 
     ("api_key", "request_", "told"),
     [
         (ApiKey.ALTER_PARTITION, AlterPartitionRequest(), Error.NOT_CONTROLLER),
+        (ApiKey.LIST_PARTITION_REASSIGNMENTS, ListPartitionReassignmentsRequest(), Error.NOT_CONTROLLER),
         (ApiKey.ALLOCATE_PRODUCER_IDS, AllocateProducerIdsRequest(), Error.NOT_CONTROLLER),
         (ApiKey.CONTROLLED_SHUTDOWN, ControlledShutdownRequest(), Error.STALE_CONTROLLER_EPOCH),
     ],
@@ -76,3 +80,17 @@ def test_per_resource(api_key: ApiKey, request_: Any, part: str, count: int) -> 
 def test_top_level(api_key: ApiKey, request_: Any, told: Error) -> None:
     refusal: Any = refuse(api_key, request_, Error.NOT_CONTROLLER)
     assert refusal.error_code == told
+
+
+def test_elections_and_reassignments_say_it_at_the_top_and_per_partition() -> None:
+    election = ElectLeadersRequest.TopicPartitions(topic="a", partitions=[0, 1])
+    elected: Any = refuse(ApiKey.ELECT_LEADERS, ElectLeadersRequest(topic_partitions=[election]), Error.NOT_CONTROLLER)
+    found = [each.error_code for each in elected.replica_election_results[0].partition_result]
+    assert [elected.error_code, *found] == [Error.NOT_CONTROLLER] * 3
+    everything: Any = refuse(ApiKey.ELECT_LEADERS, ElectLeadersRequest(topic_partitions=None), Error.NOT_CONTROLLER)
+    assert (everything.error_code, everything.replica_election_results) == (Error.NOT_CONTROLLER, [])
+    made = AlterPartitionReassignmentsRequest
+    wish = made.ReassignableTopic(name="a", partitions=[made.ReassignablePartition(partition_index=3)])
+    refused: Any = refuse(ApiKey.ALTER_PARTITION_REASSIGNMENTS, made(topics=[wish]), Error.NOT_CONTROLLER)
+    found = [each.error_code for each in refused.responses[0].partitions]
+    assert [refused.error_code, *found] == [Error.NOT_CONTROLLER] * 2

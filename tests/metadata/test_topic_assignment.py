@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from signalbox.common.ids import ZERO_UUID, uuid_text
 from signalbox.metadata.json_text import BadEntry
-from signalbox.metadata.topic_assignment import TopicAssignment, decode_topic_assignment
+from signalbox.metadata.topic_assignment import ReplicaAssignment, TopicAssignment, decode_topic_assignment
 
 ID = bytes(range(16))
 
@@ -31,6 +32,33 @@ def test_older_versions_and_any_order() -> None:
     assert one == TopicAssignment(ZERO_UUID, {2: (3, 1), 10: (1,)})
     assert list(one.replicas) == [2, 10]
     assert "topic_id" not in json.loads(one.encode())
+
+
+def test_kafkas_payload_is_kept_but_for_replicas_that_are_still_to_be_deleted() -> None:
+    moved = TopicAssignment(ID, {0: (1, 2), 1: (1,)}).changed({0: ReplicaAssignment((3, 2))})
+    assert json.loads(moved.encode())["removed_replicas"] == {"0": [1]}
+    assert decode_topic_assignment("t", moved.encode()) == moved
+    assert moved.without_removed([0, 1], 1) == TopicAssignment(ID, {0: (3, 2), 1: (1,)})
+    assert moved.without_removed([0], 9) == moved
+    assert moved.changed({0: ReplicaAssignment((1, 2))}).removed == {0: (3,)}, "1 is a replica again"
+
+
+@pytest.mark.parametrize(
+    ("now", "targets", "then"),
+    [
+        (((1, 2), (), ()), (3, 2), ((3, 2, 1), (3,), (1,))),
+        (((1, 2), (), ()), (2, 1), ((2, 1), (), ())),
+        (((1, 2), (), ()), (1, 2, 3), ((1, 2, 3), (3,), ())),
+        (((1, 2), (), ()), (2,), ((2, 1), (), (1,))),
+        (((3, 2, 1), (3,), (1,)), (4, 2), ((4, 2, 1), (4,), (1,))),
+        (((3, 2, 1), (3,), (1,)), (2, 1), ((2, 1), (), ())),
+    ],
+)
+def test_the_way_to_targets(now: Any, targets: Any, then: Any) -> None:
+    moved = ReplicaAssignment(*now).towards(targets)
+    assert moved == ReplicaAssignment(*then)
+    assert (moved.targets, sorted(moved.originals)) == (targets, sorted(ReplicaAssignment(*now).originals))
+    assert moved.is_moving == (set(targets) != set(ReplicaAssignment(*now).originals))
 
 
 replicas = st.dictionaries(st.integers(0, 50), st.lists(st.integers(0, 9), min_size=1, max_size=4).map(tuple))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.storage.faulty_file_system import FaultyFileSystem
@@ -32,6 +34,24 @@ def test_listeners_hear_of_elections_resignations_and_deletions(tmp_path: Path) 
     cluster.elect(1)
     cluster.stop_replica(1, delete=True)
     assert listener.heard == [("elected", TP, 0), ("resigned", TP, 1), ("elected", TP, 2), ("resigned", TP, None)]
+
+
+@pytest.mark.parametrize(
+    ("known", "error"), [(True, Error.NOT_LEADER_OR_FOLLOWER), (False, Error.UNKNOWN_TOPIC_OR_PARTITION)]
+)
+def test_who_waits_on_a_replica_that_goes_is_told_whether_the_partition_lives_elsewhere(
+    tmp_path: Path, known: bool, error: Error
+) -> None:
+    cluster = MemoryCluster(tmp_path, [1], min_insync_replicas=1)
+    cluster.view.alive.add(2)
+    cluster.create([1, 2])
+    outcome = cluster.produce(1, b"a")
+    cluster.run()
+    assert not outcome.done
+    if not known:
+        cluster.view.rows.clear()
+    cluster.stop_replica(1, delete=True)
+    assert [Error.of(ticket.error) for ticket in outcome.value] == [error]
 
 
 def test_a_follower_fetches_from_its_present_leader_only(tmp_path: Path) -> None:

@@ -39,6 +39,16 @@ def _acl(resource_type: int, name: str | None, principal: str | None) -> str:
     return f"{kind}:{'?' if name is None else name} {'?' if principal is None else principal}"
 
 
+def _elected_partitions(body: Any) -> Iterable[str]:
+    if body.topic_partitions is None:
+        return ["*"]
+    return (f"{topic.topic}-{partition}" for topic in body.topic_partitions for partition in topic.partitions)
+
+
+def _reassigned_partitions(body: Any) -> Iterable[str]:
+    return (f"{topic.name}-{each.partition_index}" for topic in body.topics for each in topic.partitions)
+
+
 _NAMES: dict[int, Callable[[Any], Iterable[str]]] = {
     ApiKey.CREATE_TOPICS: _topic_names,
     ApiKey.CREATE_PARTITIONS: _topic_names,
@@ -47,6 +57,8 @@ _NAMES: dict[int, Callable[[Any], Iterable[str]]] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _config_resources,
     ApiKey.CREATE_ACLS: _created_acls,
     ApiKey.DELETE_ACLS: _acl_filters,
+    ApiKey.ELECT_LEADERS: _elected_partitions,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _reassigned_partitions,
     ApiKey.CONTROLLED_SHUTDOWN: lambda body: [f"broker {body.broker_id}"],
 }
 
@@ -64,8 +76,9 @@ def named_resources(api_key: int, body: Any) -> str:
 def first_error(answer: Any) -> str:
     """The name of the first error code in an answer that this node made; "" when there is none."""
     parts = [answer]
-    for name in ("topics", "responses", "results", "filter_results"):
-        parts += getattr(answer, name, None) or ()
+    for name in ("topics", "responses", "results", "filter_results", "replica_election_results"):
+        for entry in getattr(answer, name, None) or ():
+            parts += (entry, *(getattr(entry, "partitions", None) or getattr(entry, "partition_result", None) or ()))
     for part in parts:
         code = getattr(part, "error_code", 0)
         if code:

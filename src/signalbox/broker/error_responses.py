@@ -15,6 +15,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.replication.leadership import refuse_leader_and_isr
 
 _OFFSET_FETCH_TOP_LEVEL_FROM = 2
+_ELECT_LEADERS_TOP_LEVEL_FROM = 1
 _COORDINATORS_BATCHED_FROM = 4
 
 Shape = Callable[[ApiRequest, type[Any], int, str | None], Any]
@@ -254,6 +255,40 @@ def _delete_acls(asked: ApiRequest, response: type[Any], code: int, message: str
     return response(filter_results=[result(error_code=code, error_message=message) for _ in asked.body.filters])
 
 
+def _elect_leaders(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
+    topic, partition = response.ReplicaElectionResult, response.PartitionResult
+    return response(
+        error_code=code if asked.header.api_version >= _ELECT_LEADERS_TOP_LEVEL_FROM else 0,
+        replica_election_results=[
+            topic(
+                topic=t.topic,
+                partition_result=[
+                    partition(partition_id=number, error_code=code, error_message=message) for number in t.partitions
+                ],
+            )
+            for t in asked.body.topic_partitions or []
+        ],
+    )
+
+
+def _alter_partition_reassignments(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
+    topic, partition = response.ReassignableTopicResponse, response.ReassignablePartitionResponse
+    return response(
+        error_code=code,
+        error_message=message,
+        responses=[
+            topic(
+                name=t.name,
+                partitions=[
+                    partition(partition_index=p.partition_index, error_code=code, error_message=message)
+                    for p in t.partitions
+                ],
+            )
+            for t in asked.body.topics
+        ],
+    )
+
+
 _SHAPES: dict[int, Shape] = {
     ApiKey.PRODUCE: _produce,
     ApiKey.FETCH: _fetch,
@@ -276,5 +311,7 @@ _SHAPES: dict[int, Shape] = {
     ApiKey.DESCRIBE_CONFIGS: _describe_configs,
     ApiKey.ALTER_CONFIGS: _alter_configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _alter_configs,
+    ApiKey.ELECT_LEADERS: _elect_leaders,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _alter_partition_reassignments,
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
 }

@@ -1,4 +1,4 @@
-"""The admin client: topics, configs, groups, offsets, the cluster. Any node is asked (KIP-590, F13)."""
+"""The admin client: topics, replicas, configs, groups, offsets, the cluster. Any node is asked (KIP-590, F13)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.config_admin import ConfigAdmin
 from signalbox.client.group_admin import GroupAdmin
 from signalbox.client.offset_admin import OffsetAdmin
+from signalbox.client.partition_admin import PartitionAdmin
 from signalbox.client.topic_admin import TopicAdmin
 
 
-class AdminClient(TopicAdmin, ConfigAdmin, GroupAdmin, OffsetAdmin, ClusterAdmin):
+class AdminClient(TopicAdmin, PartitionAdmin, ConfigAdmin, GroupAdmin, OffsetAdmin, ClusterAdmin):
     """`async with AdminClient.of("host:9092") as admin:`; over a client of one's own: `AdminClient(client)`."""
 
     @classmethod

@@ -2,7 +2,7 @@
 
 Checks in Kafka's order. Beyond Kafka's ZooKeeper controller, the epochs of new ISR members (version 3) are checked
 as the KRaft controller does: a member that has restarted since the leader saw it is not let in.
-Only UpdateMetadata follows a success: the leader epoch stays.
+Only UpdateMetadata follows a success: the leader epoch stays. A reassignment that waited for this ISR ends with it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Inputs, MetadataAnnounced
+from signalbox.controller.reassignment import finish_moves
 from signalbox.controller.records import PartitionStateChanged
 from signalbox.metadata.partition_state import LeaderRecoveryState, PartitionState
 from signalbox.protocol.error_table import Error, KafkaError
@@ -55,8 +56,13 @@ def alter_partition(context: ControllerContext, inputs: Inputs, request: AlterPa
     response = AlterPartitionResponse(topics=topics)
     if not changed:
         return Decision(response=response)
-    effects = (MetadataAnnounced(tuple(each.partition for each in changed)),)
-    return Decision(records=tuple(changed), response=response, effects=effects)
+    partitions = tuple(each.partition for each in changed)
+    arrived = finish_moves(context, changed, partitions)
+    return Decision(
+        records=(*changed, *arrived.records),
+        response=response,
+        effects=(MetadataAnnounced(partitions), *arrived.effects),
+    )
 
 
 def _decide(

@@ -12,7 +12,9 @@ from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import ControllerContext, LiveBroker
 from signalbox.controller.decision import BrokersAnnounced, Decision, Effect, Inputs, LeadersAnnounced
 from signalbox.controller.partition_control import bring_online, take_replicas_offline
+from signalbox.controller.reassignment import finish_moves
 from signalbox.controller.records import BrokerJoined, BrokerLeft, Record, ReplicasOffline
+from signalbox.controller.removed_replicas import ask_for_removal
 from signalbox.controller.replay import preview
 from signalbox.controller.topic_deletion import ask_again
 
@@ -43,15 +45,18 @@ def brokers_changed(context: ControllerContext, inputs: Inputs, now: Mapping[int
     newcomers = (*bounced, *joined)
     waiting = _partitions_on(arrived, frozenset(newcomers))
     created, led = bring_online(arrived, waiting, _unclean(arrived, inputs))
+    moved = finish_moves(arrived, (*created, *led))
     touched = [*(loss.partition for loss in losses), *(each.partition for each in led)]
     effects: list[Effect] = [
         BrokersAnnounced(newcomers),
         LeadersAnnounced(tuple(dict.fromkeys(touched))),
         *(LeadersAnnounced(tuple(arrived.partitions_on(each)), brokers=(each,)) for each in newcomers),
         LeadersAnnounced(tuple(each.partition for each in created), is_new=True),
+        *moved.effects,
         *ask_again(arrived, newcomers),
+        *ask_for_removal(arrived, newcomers),
     ]
-    return Decision(records=(*departures, *arrivals, *created, *led), effects=tuple(effects))
+    return Decision(records=(*departures, *arrivals, *created, *led, *moved.records), effects=tuple(effects))
 
 
 def replicas_offline(

@@ -14,7 +14,7 @@ from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.producer_id_block import ProducerIdBlock
 from signalbox.metadata.registration import BrokerRegistration
-from signalbox.metadata.topic_assignment import TopicAssignment
+from signalbox.metadata.topic_assignment import ReplicaAssignment, TopicAssignment
 from signalbox.security.acl import AccessControlEntry, ResourcePattern
 
 UNCLEAN_KEY = "unclean.leader.election.enable"
@@ -94,6 +94,11 @@ class ControllerContext:
         topic = self.topics.get(partition.topic)
         return () if topic is None else topic.assignment.replicas.get(partition.partition, ())
 
+    def assignment_of(self, partition: TopicPartition) -> ReplicaAssignment:
+        """The same with what a running reassignment adds and removes."""
+        topic = self.topics.get(partition.topic)
+        return ReplicaAssignment() if topic is None else topic.assignment.of(partition.partition)
+
     def state(self, partition: TopicPartition) -> PartitionState | None:
         """Leader, ISR and epochs; None for a partition that never had a leader or does not exist."""
         topic = self.topics.get(partition.topic)
@@ -104,6 +109,13 @@ class ControllerContext:
         for topic in self.topics.values():
             if topic.name not in self.deleting:
                 for partition in topic.assignment.replicas:
+                    yield TopicPartition(topic.name, partition)
+
+    def moving(self) -> Iterator[TopicPartition]:
+        """Partitions with a reassignment under way; the deletion of a topic ends its own."""
+        for topic in self.topics.values():
+            if (topic.assignment.adding or topic.assignment.removing) and topic.name not in self.deleting:
+                for partition in sorted(topic.assignment.adding.keys() | topic.assignment.removing.keys()):
                     yield TopicPartition(topic.name, partition)
 
     def partitions_on(self, broker_id: int) -> list[TopicPartition]:

@@ -13,6 +13,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.controller.broker_control import replicas_offline
 from signalbox.controller.context import ControllerContext, ReplicaOfTopic
 from signalbox.controller.decision import Decision, Inputs
+from signalbox.controller.removed_replicas import replicas_removed
 from signalbox.controller.topic_deletion import replicas_deleted
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
@@ -79,4 +80,4 @@ def _after_stop_replica(broker_id: int, request: StopReplicaRequest, response: S
 
 
 def _deleted(topic: str, replicas: list[ReplicaOfTopic]) -> Follow:
-    return lambda now, inputs: replicas_deleted(now, topic, replicas)
+    return lambda now, inputs: (replicas_deleted if topic in now.deleting else replicas_removed)(now, topic, replicas)

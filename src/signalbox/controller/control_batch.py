@@ -3,6 +3,7 @@
 One batch per stored group of decisions, built from the context after it. Per broker the order is: UpdateMetadata
 about brokers, LeaderAndIsr, UpdateMetadata about partitions, StopReplica. The first comes ahead because a follower
 only follows a leader that it knows to be alive. Whoever is told LeaderAndIsr is in the UpdateMetadata to everybody.
+A replica that one decision of the group removed and a later one brought back is not deleted.
 """
 
 from __future__ import annotations
@@ -75,8 +76,13 @@ class ControlBatch:
             for broker_id in everybody:
                 yield broker_id, _update_metadata(context, broker_id, topics)
         for broker_id, stopped in self.stop_replica.items():
-            if broker_id in context.brokers:
-                yield broker_id, _stop_replica(context, broker_id, stopped)
+            wanted = {
+                partition: delete
+                for partition, delete in stopped.items()
+                if not (delete and _is_back(context, broker_id, partition))
+            }
+            if broker_id in context.brokers and wanted:
+                yield broker_id, _stop_replica(context, broker_id, wanted)
 
     def _add_leaders(self, context: ControllerContext, effect: LeadersAnnounced) -> None:
         for partition in effect.partitions:
@@ -94,6 +100,10 @@ class ControlBatch:
             yield broker_id, _update_metadata(context, broker_id, topics)
 
 
+def _is_back(context: ControllerContext, broker_id: int, partition: TopicPartition) -> bool:
+    return partition.topic not in context.deleting and broker_id in context.replicas(partition)
+
+
 def _leader_and_isr(
     context: ControllerContext,
     broker_id: int,
@@ -104,7 +114,8 @@ def _leader_and_isr(
     leaders: dict[int, None] = {}
     for partition, is_new in partitions.items():
         state = context.state(partition)
-        if state is None or partition.topic in context.deleting:
+        replicas = context.replicas(partition)
+        if state is None or partition.topic in context.deleting or broker_id not in replicas:
             continue
         assignment = context.topics[partition.topic].assignment
         leaders[state.leader] = None
@@ -116,7 +127,7 @@ def _leader_and_isr(
                 leader_epoch=state.leader_epoch,
                 isr=list(state.isr),
                 partition_epoch=state.partition_epoch,
-                replicas=list(context.replicas(partition)),
+                replicas=list(replicas),
                 adding_replicas=list(assignment.adding.get(partition.partition, ())),
                 removing_replicas=list(assignment.removing.get(partition.partition, ())),
                 is_new=is_new,

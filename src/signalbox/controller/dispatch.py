@@ -11,8 +11,10 @@ from signalbox.controller.config_control import alter_configs, incremental_alter
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.controlled_shutdown import controlled_shutdown
 from signalbox.controller.decision import Decision, Inputs
+from signalbox.controller.election_control import elect_leaders
 from signalbox.controller.partition_creation import create_partitions
 from signalbox.controller.producer_ids import allocate_producer_ids
+from signalbox.controller.reassignment_control import alter_partition_reassignments, list_partition_reassignments
 from signalbox.controller.topic_control import create_topics
 from signalbox.controller.topic_deletion import delete_topics
 from signalbox.protocol.api_table import ApiKey
@@ -27,6 +29,9 @@ DECISIONS: dict[ApiKey, Decide] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs,
     ApiKey.CREATE_ACLS: create_acls,
     ApiKey.DELETE_ACLS: delete_acls,
+    ApiKey.ELECT_LEADERS: elect_leaders,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: alter_partition_reassignments,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: list_partition_reassignments,
     ApiKey.CONTROLLED_SHUTDOWN: controlled_shutdown,
     ApiKey.ALTER_PARTITION: alter_partition,
     ApiKey.ALLOCATE_PRODUCER_IDS: allocate_producer_ids,

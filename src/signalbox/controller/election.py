@@ -6,7 +6,7 @@ one; that is done where the proposal becomes a state (`partition_control.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum
 
@@ -88,3 +88,17 @@ def propose(context: ControllerContext, partition: TopicPartition, strategy: Str
     """The next leader and ISR by `strategy`; None when nobody qualifies or the partition never had a state."""
     state = context.state(partition)
     return None if state is None else RULES[strategy](context, partition, state)
+
+
+def propose_among(
+    context: ControllerContext, partition: TopicPartition, state: PartitionState, members: Collection[int]
+) -> Proposal | None:
+    """For a reassignment: the present leader if it lives and is one of `members`, else the first of them that lives
+    and is in sync. The others leave the ISR. None when nobody qualifies."""
+    isr = tuple(broker for broker in state.isr if broker in members)
+    if state.leader in isr and context.is_replica_reachable(state.leader, partition):
+        return Proposal(state.leader, isr, state.recovery)
+    for broker in members:
+        if broker in isr and context.is_replica_online(broker, partition):
+            return Proposal(broker, isr, state.recovery)
+    return None

@@ -25,8 +25,10 @@ from signalbox.controller.decision import (
     MetadataAnnounced,
 )
 from signalbox.controller.partition_control import bring_online, take_replicas_offline
+from signalbox.controller.reassignment import finish_moves, resume_moves
 from signalbox.controller.records import Record
-from signalbox.controller.replay import all_replicas, preview
+from signalbox.controller.removed_replicas import ask_for_removal
+from signalbox.controller.replay import preview, replicas_to_delete
 from signalbox.controller.topic_deletion import (
     ask_again,
     partitions_on_their_way_out,
@@ -67,19 +69,21 @@ async def load_context(
         topics[name] = _topic(name, entries)
         if number % _TOPICS_PER_BREATH == _TOPICS_PER_BREATH - 1:
             await breathe()
+    brokers = await load_brokers(store)
     block = await store.read(layout.PRODUCER_ID_BLOCK)
     marks = await store.children(layout.DELETE_TOPICS)
     return ControllerContext(
         controller_id=controller_id,
         controller_epoch=controller_epoch,
-        brokers=await load_brokers(store),
+        brokers=brokers,
         topics=topics,
         topic_names={topic.topic_id: name for name, topic in topics.items() if topic.topic_id != ZERO_UUID},
         collision_names={collision_name(name): name for name in topics},
         configs=_configs(await store.read_tree(layout.CONFIG)),
         acls=await _load_acls(store),
         deleting={
-            name: all_replicas(topics[name].assignment.replicas) if name in topics else frozenset() for name in marks
+            name: replicas_to_delete(topics[name].assignment, brokers) if name in topics else frozenset()
+            for name in marks
         },
         producer_id_block=decode_producer_id_block(block.data if block else None),
         producer_id_version=block.version if block else 0,
@@ -104,14 +108,18 @@ def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
     losses = take_replicas_offline(settled, gone, settled.partitions(), unclean)
     after = preview(settled, losses)
     created, led = bring_online(after, after.partitions(), unclean)
+    moved = finish_moves(after, (*created, *led))
     effects: list[Effect] = [
         BrokersAnnounced(),
         LeadersAnnounced(tuple(settled.partitions())),
         MetadataAnnounced(partitions_on_their_way_out(settled)),
         LeadersAnnounced(tuple(each.partition for each in created), is_new=True),
+        *resume_moves(after),
+        *moved.effects,
         *ask_again(settled, settled.brokers),
+        *ask_for_removal(settled, settled.brokers),
     ]
-    return Decision(records=(*records, *losses, *created, *led), effects=tuple(effects))
+    return Decision(records=(*records, *losses, *created, *led, *moved.records), effects=tuple(effects))
 
 
 def _by_topic(tree: Mapping[str, Entry]) -> dict[str, dict[str, Entry]]:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.preferred_leaders import rebalance_leaders
+from signalbox.controller.reassignment import finish_moves
+from signalbox.controller.removed_replicas import ask_for_removal
 from signalbox.controller.topic_deletion import ask_again
 
 
 def housekeeping(context: ControllerContext, inputs: Inputs) -> Decision:
-    """Leadership back to preferred replicas where that is wanted; deletions that hang are asked for again."""
+    """Leadership back to preferred replicas where that is wanted; moves that can end do; deletions that hang are asked
+    for again."""
     balance = rebalance_leaders(context, inputs) if inputs.settings.auto_leader_rebalance_enable else Decision()
-    return Decision(records=balance.records, effects=(*balance.effects, *ask_again(context, list(context.brokers))))
+    moved = finish_moves(context, balance.records)
+    again = (*ask_again(context, list(context.brokers)), *ask_for_removal(context, context.brokers))
+    return Decision(records=(*balance.records, *moved.records), effects=(*balance.effects, *moved.effects, *again))

@@ -1,7 +1,7 @@
 """Leadership goes back to preferred replicas (`auto.leader.rebalance.enable`, facts §4.10).
 
 A broker is out of balance when others lead more than `leader.imbalance.per.broker.percentage` of the partitions whose
-assignment it heads. Only partitions whose preferred replica lives and is in sync move.
+assignment it heads. Only partitions whose preferred replica lives and is in sync move, and none whose replicas do.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def rebalance_leaders(context: ControllerContext, inputs: Inputs) -> Decision:
     preferred: dict[int, list[TopicPartition]] = {}
     for partition in context.partitions():
         replicas = context.replicas(partition)
-        if replicas and replicas[0] in context.brokers:
+        if replicas and replicas[0] in context.brokers and not context.assignment_of(partition).is_moving:
             preferred.setdefault(replicas[0], []).append(partition)
     wanted = []
     for broker_id, partitions in preferred.items():

@@ -14,13 +14,16 @@ from signalbox.protocol.message import Message
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
 from signalbox.protocol.messages.alter_configs import AlterConfigsResponse
 from signalbox.protocol.messages.alter_partition import AlterPartitionResponse
+from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsResponse
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownResponse
 from signalbox.protocol.messages.create_acls import CreateAclsResponse
 from signalbox.protocol.messages.create_partitions import CreatePartitionsResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsResponse
 from signalbox.protocol.messages.delete_acls import DeleteAclsResponse
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from signalbox.protocol.messages.elect_leaders import ElectLeadersResponse
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
+from signalbox.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsResponse
 
 
 def refuse(api_key: int, request: Any, error: Error) -> Message:
@@ -96,6 +99,44 @@ def _delete_acls(request: Any, error: Error) -> Message:
     )
 
 
+def _elect_leaders(request: Any, error: Error) -> Message:
+    made, result = ElectLeadersResponse.ReplicaElectionResult, ElectLeadersResponse.PartitionResult
+    return ElectLeadersResponse(
+        error_code=error,
+        replica_election_results=[
+            made(
+                topic=topic.topic,
+                partition_result=[
+                    result(partition_id=number, error_code=error, error_message=error.message)
+                    for number in topic.partitions
+                ],
+            )
+            for topic in request.topic_partitions or ()
+        ],
+    )
+
+
+def _alter_partition_reassignments(request: Any, error: Error) -> Message:
+    made = AlterPartitionReassignmentsResponse
+    return made(
+        allow_replication_factor_change=request.allow_replication_factor_change,
+        error_code=error,
+        error_message=error.message,
+        responses=[
+            made.ReassignableTopicResponse(
+                name=topic.name,
+                partitions=[
+                    made.ReassignablePartitionResponse(
+                        partition_index=each.partition_index, error_code=error, error_message=error.message
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
 def _controlled_shutdown(request: Any, error: Error) -> Message:
     # The one API whose answer for "not the controller" has another number (facts §4.3).
     told = Error.STALE_CONTROLLER_EPOCH if error is Error.NOT_CONTROLLER else error
@@ -110,6 +151,11 @@ REFUSALS: dict[ApiKey, Callable[[Any, Error], Message]] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _incremental_alter_configs,
     ApiKey.CREATE_ACLS: _create_acls,
     ApiKey.DELETE_ACLS: _delete_acls,
+    ApiKey.ELECT_LEADERS: _elect_leaders,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _alter_partition_reassignments,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: lambda request, error: ListPartitionReassignmentsResponse(
+        error_code=error, error_message=error.message
+    ),
     ApiKey.CONTROLLED_SHUTDOWN: _controlled_shutdown,
     ApiKey.ALTER_PARTITION: lambda request, error: AlterPartitionResponse(error_code=error),
     ApiKey.ALLOCATE_PRODUCER_IDS: lambda request, error: AllocateProducerIdsResponse(error_code=error),

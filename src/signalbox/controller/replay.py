@@ -7,7 +7,7 @@ somebody else changed is never overwritten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from signalbox.metadata.acl_entries import acl_path, change_path_and_data, encod
 from signalbox.metadata.entity_config import Configs, encode_config_change, encode_configs
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.store.port import Create, Delete, Operation, Write
+from signalbox.metadata.topic_assignment import TopicAssignment
 
 
 def replay(context: ControllerContext, records: Iterable[rec.Record]) -> tuple[ControllerContext, list[Operation]]:
@@ -173,7 +174,7 @@ def _acls_set(draft: _Draft, record: rec.AclsSet) -> None:
 def _deletion_started(draft: _Draft, record: rec.TopicDeletionStarted) -> None:
     draft.store(Create(layout.delete_topic_path(record.topic)))
     assignment = draft.see("topics")[record.topic].assignment
-    draft.own("deleting")[record.topic] = all_replicas(assignment.replicas)
+    draft.own("deleting")[record.topic] = replicas_to_delete(assignment, draft.see("brokers"))
 
 
 def _deletion_refused(draft: _Draft, record: rec.TopicDeletionRefused) -> None:
@@ -238,6 +239,16 @@ def _replicas_deleted(draft: _Draft, record: rec.ReplicasDeleted) -> None:
 def all_replicas(replicas: dict[int, tuple[int, ...]]) -> frozenset[ReplicaOfTopic]:
     """Every replica of a topic."""
     return frozenset(ReplicaOfTopic(partition, broker) for partition, brokers in replicas.items() for broker in brokers)
+
+
+def replicas_to_delete(assignment: TopicAssignment, brokers: Container[int]) -> frozenset[ReplicaOfTopic]:
+    """Every replica of a topic that is to go, and what living brokers still hold of those removed before. A broker that
+    left the topic and is gone may never come back: nothing waits for it."""
+    held = {
+        number: tuple(broker for broker in holders if broker in brokers)
+        for number, holders in assignment.removed.items()
+    }
+    return all_replicas(assignment.replicas) | all_replicas(held)
 
 
 _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {

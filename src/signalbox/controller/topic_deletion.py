@@ -27,7 +27,7 @@ from signalbox.controller.records import (
     TopicDeletionRefused,
     TopicDeletionStarted,
 )
-from signalbox.controller.replay import all_replicas
+from signalbox.controller.replay import replicas_to_delete
 from signalbox.controller.visibility import all_gone
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -114,9 +114,9 @@ def _removal(context: ControllerContext, topics: Iterable[str]) -> tuple[Effect,
     by_broker: dict[int, list[TopicPartition]] = {}
     partitions: list[TopicPartition] = []
     for name in topics:
-        replicas = context.topics[name].assignment.replicas
-        partitions += [TopicPartition(name, number) for number in replicas]
-        for replica in sorted(all_replicas(replicas), key=lambda each: each.partition):
+        assignment = context.topics[name].assignment
+        partitions += [TopicPartition(name, number) for number in assignment.replicas]
+        for replica in sorted(replicas_to_delete(assignment, context.brokers), key=lambda each: each.partition):
             if replica.broker_id in context.brokers:
                 by_broker.setdefault(replica.broker_id, []).append(TopicPartition(name, replica.partition))
     stops = (ReplicasStopped(broker_id, tuple(stopped), delete=True) for broker_id, stopped in by_broker.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from signalbox.common.ids import TopicPartition
 from signalbox.metadata.image import MetadataImage
 
 Condition = Callable[[MetadataImage], bool]
@@ -24,6 +25,21 @@ def all_led(topic_ids: Mapping[str, bytes], partition_counts: Mapping[str, int])
         return True
 
     return holds
+
+
+class LeadersSeen:
+    """Elections by the leader epoch they made. `waiting` are those that the metadata has not shown yet."""
+
+    def __init__(self, leader_epochs: Mapping[TopicPartition, int]) -> None:
+        self.waiting = dict(leader_epochs)
+
+    def holds(self, image: MetadataImage) -> bool:
+        """Whether every election has shown; a later one of the same partition says so too."""
+        for partition, leader_epoch in list(self.waiting.items()):
+            found = image.partition(*partition)
+            if found is not None and found.leader_epoch >= leader_epoch:
+                del self.waiting[partition]
+        return not self.waiting
 
 
 def all_gone(topic_ids: Mapping[str, bytes]) -> Condition:

@@ -1,17 +1,51 @@
 """`/brokers/topics/<topic>`: the topic's id and which brokers hold each partition. Written in version 3, read from 1.
 
 A running reassignment (KIP-455) shows in `adding` and `removing`; `replicas` then holds targets and originals.
+`removed` is ours and only there while it is needed: replicas that belong to the partition no more and are not yet
+known to be deleted. Kafka's readers ignore the key.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from signalbox.common.ids import ZERO_UUID, uuid_bytes, uuid_text
 from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
 
 Replicas = dict[int, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaAssignment:
+    """One partition's replicas. While they move `replicas` has the targets first, then what is left of the originals;
+    `adding` are targets that are no originals, `removing` originals that are no targets."""
+
+    replicas: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def originals(self) -> tuple[int, ...]:
+        return tuple(broker for broker in self.replicas if broker not in self.adding)
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        return tuple(broker for broker in self.replicas if broker not in self.removing)
+
+    @property
+    def is_moving(self) -> bool:
+        return bool(self.adding or self.removing)
+
+    def towards(self, targets: Iterable[int]) -> ReplicaAssignment:
+        """The same originals on their way to `targets`, whatever they were on their way to before."""
+        wanted, originals = tuple(targets), self.originals
+        return ReplicaAssignment(
+            replicas=tuple(dict.fromkeys((*wanted, *originals))),
+            adding=tuple(broker for broker in wanted if broker not in originals),
+            removing=tuple(broker for broker in originals if broker not in wanted),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +56,33 @@ class TopicAssignment:
     replicas: Replicas
     adding: Replicas = field(default_factory=dict)
     removing: Replicas = field(default_factory=dict)
+    removed: Replicas = field(default_factory=dict)
+
+    def of(self, partition: int) -> ReplicaAssignment:
+        """One partition's part of it."""
+        return ReplicaAssignment(
+            self.replicas.get(partition, ()), self.adding.get(partition, ()), self.removing.get(partition, ())
+        )
+
+    def changed(self, partitions: Mapping[int, ReplicaAssignment]) -> TopicAssignment:
+        """The same with other replicas. Who is none any more joins `removed`, who is one again leaves it."""
+        removed = dict(self.removed)
+        for number, after in partitions.items():
+            before = (*self.removed.get(number, ()), *self.replicas.get(number, ()))
+            removed[number] = tuple(broker for broker in before if broker not in after.replicas)
+        return replace(
+            self,
+            replicas={**self.replicas, **{number: after.replicas for number, after in partitions.items()}},
+            adding=_filled({**self.adding, **{number: after.adding for number, after in partitions.items()}}),
+            removing=_filled({**self.removing, **{number: after.removing for number, after in partitions.items()}}),
+            removed=_filled(removed),
+        )
+
+    def without_removed(self, partitions: Iterable[int], broker_id: int) -> TopicAssignment:
+        """The same once this broker has deleted what it held of these partitions."""
+        left = {number: self.removed.get(number, ()) for number in partitions}
+        gone = {number: tuple(broker for broker in brokers if broker != broker_id) for number, brokers in left.items()}
+        return replace(self, removed=_filled({**self.removed, **gone}))
 
     def encode(self) -> bytes:
         """The JSON payload, version 3."""
@@ -31,6 +92,8 @@ class TopicAssignment:
             "adding_replicas": _lists(self.adding),
             "removing_replicas": _lists(self.removing),
         }
+        if self.removed:
+            payload["removed_replicas"] = _lists(self.removed)
         if self.topic_id != ZERO_UUID:
             payload["topic_id"] = uuid_text(self.topic_id)
         return encode_json(payload)
@@ -44,8 +107,9 @@ def decode_topic_assignment(topic: str, data: bytes | None) -> TopicAssignment:
         return TopicAssignment(
             topic_id=ZERO_UUID if topic_id is None else uuid_bytes(topic_id),
             replicas=dict(sorted(_tuples(payload["partitions"]).items())),
-            adding=_tuples(payload.get("adding_replicas")),
-            removing=_tuples(payload.get("removing_replicas")),
+            adding=_filled(_tuples(payload.get("adding_replicas"))),
+            removing=_filled(_tuples(payload.get("removing_replicas"))),
+            removed=_filled(_tuples(payload.get("removed_replicas"))),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"/brokers/topics/{topic} is not an assignment: {error!r}") from error
@@ -57,3 +121,7 @@ def _lists(replicas: Replicas) -> dict[str, list[int]]:
 
 def _tuples(lists: dict[str, list[int]] | None) -> Replicas:
     return {int(partition): tuple(map(int, brokers)) for partition, brokers in (lists or {}).items()}
+
+
+def _filled(replicas: Replicas) -> Replicas:
+    return {partition: brokers for partition, brokers in replicas.items() if brokers}

@@ -21,6 +21,7 @@ from signalbox.broker.handlers.describe_cluster import DescribeClusterHandler
 from signalbox.broker.handlers.describe_configs import DescribeConfigsHandler
 from signalbox.broker.handlers.describe_groups import DeleteGroupsHandler, DescribeGroupsHandler, ListGroupsHandler
 from signalbox.broker.handlers.describe_topic_partitions import DescribeTopicPartitionsHandler
+from signalbox.broker.handlers.elect_leaders import ElectLeadersHandler
 from signalbox.broker.handlers.envelope import EnvelopeHandler
 from signalbox.broker.handlers.fetch import FetchHandler
 from signalbox.broker.handlers.find_coordinator import FindCoordinatorHandler
@@ -34,6 +35,7 @@ from signalbox.broker.handlers.partition_offsets import (
     ListOffsetsHandler,
     OffsetForLeaderEpochHandler,
 )
+from signalbox.broker.handlers.partition_reassignments import PartitionReassignmentsHandler
 from signalbox.broker.handlers.produce import ProduceHandler
 from signalbox.broker.misroutes import MisrouteLog
 from signalbox.broker.ports import AclReading, ActiveController, TopicCreation
@@ -104,6 +106,7 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer),
         ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(parts.acls, authorizer),
         ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(parts.description, cache, node_id, authorizer),
+        ApiKey.ELECT_LEADERS: ElectLeadersHandler(controller, authorizer),
         ApiKey.ENVELOPE: EnvelopeHandler(parts.router, controller, authorizer, parts.serde, parts.audit),
         ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, parts.cluster_id, authorizer, exposed),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(cache, authorizer, parts.described_partitions),
@@ -112,6 +115,8 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         handlers[key] = AlterConfigsHandler(key, controller, authorizer)
     for key in (ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS):
         handlers[key] = AlterAclsHandler(key, controller, authorizer, keeps_acls=parts.acls is not None)
+    for key in (ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS):
+        handlers[key] = PartitionReassignmentsHandler(key, controller, authorizer)
     for key in (ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS):
         handlers[key] = ControllerRequestHandler(key, controller, authorizer)
     for key, apply in (

@@ -1,0 +1,37 @@
+"""ElectLeaders (key 43): answered by the active controller; other brokers forward. KIP-183, KIP-460; versions 0-2.
+
+Needs ALTER on the cluster. Version note: 0 has preferred elections only and no error code at the top; each partition
+says it.
+"""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.authorization import require_on_cluster
+from signalbox.broker.ports import ActiveController
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.elect_leaders import ElectLeadersResponse
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+
+_TOP_LEVEL_FROM = 1
+
+
+class ElectLeadersHandler:
+    def __init__(self, controller: ActiveController, authorizer: Authorizer) -> None:
+        self._controller = controller
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        require_on_cluster(self._authorizer, request.context, AclOperation.ALTER)
+        return self._elect(request)
+
+    async def _elect(self, request: ApiRequest) -> FinalAnswer:
+        answer: ElectLeadersResponse = await self._controller.handle(
+            ApiKey.ELECT_LEADERS, request.body, request.context
+        )
+        # Inside an Envelope the code at the top is read before anything is encoded.
+        if request.header.api_version < _TOP_LEVEL_FROM and request.forwarded_by is None:
+            answer.error_code = Error.NONE
+        return answer

@@ -1,0 +1,32 @@
+"""AlterPartitionReassignments (45) and ListPartitionReassignments (46): answered by the active controller; other
+brokers forward. KIP-455, KIP-860; versions 0-1 and 0.
+
+Need ALTER and DESCRIBE on the cluster.
+"""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.authorization import require_on_cluster
+from signalbox.broker.ports import ActiveController
+from signalbox.protocol.api_table import ApiKey
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+
+_NEEDS = {
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: AclOperation.ALTER,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: AclOperation.DESCRIBE,
+}
+
+
+class PartitionReassignmentsHandler:
+    """One of the two APIs."""
+
+    def __init__(self, api_key: ApiKey, controller: ActiveController, authorizer: Authorizer) -> None:
+        self._api_key = api_key
+        self._controller = controller
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        require_on_cluster(self._authorizer, request.context, _NEEDS[self._api_key])
+        return self._controller.handle(self._api_key, request.body, request.context)

@@ -1,0 +1,126 @@
+"""Leaders and replicas, as an administrator moves them: ElectLeaders, Alter- and ListPartitionReassignments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from signalbox.client.admin_call import AdminCall, Outcome, outcome_of
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
+from signalbox.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+
+_PREFERRED, _UNCLEAN = 0, 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reassignment:
+    """A move under way; `replicas` are the present ones, those on their way in and out among them."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+
+
+class PartitionAdmin(AdminCall):
+    async def elect_leaders(
+        self,
+        partitions: Sequence[TopicPartition] | None = None,
+        *,
+        unclean: bool = False,
+        timeout_ms: float | None = None,
+    ) -> dict[str, Outcome]:
+        """Preferred leaders, or with `unclean` any replica for partitions without a leader. Of all partitions (None)
+        those are answered for that needed an election."""
+        if partitions is None:
+            return await self._elect(None, unclean, timeout_ms)
+
+        async def attempt(left: list[TopicPartition], left_ms: float) -> Iterable[Outcome]:
+            return (await self._elect(left, unclean, left_ms)).values()
+
+        return await self._each(partitions, attempt, str, timeout_ms)
+
+    async def _elect(
+        self, partitions: Sequence[TopicPartition] | None, unclean: bool, timeout_ms: float | None
+    ) -> dict[str, Outcome]:
+        made = ElectLeadersRequest.TopicPartitions
+        topics = [made(topic=name, partitions=numbers) for name, numbers in _numbers(partitions or ()).items()]
+        request = ElectLeadersRequest(
+            election_type=_UNCLEAN if unclean else _PREFERRED,
+            topic_partitions=None if partitions is None else topics,
+            timeout_ms=self._wire_timeout_ms(self.client.settings.api_timeout_ms if timeout_ms is None else timeout_ms),
+        )
+        answer = await self._ask(request, timeout_ms)
+        return {
+            name: outcome_of(name, each.error_code, each.error_message)
+            for topic in answer.replica_election_results
+            for each in topic.partition_result
+            for name in [str(TopicPartition(topic.topic, each.partition_id))]
+        }
+
+    async def reassign_partitions(
+        self,
+        wanted: Mapping[TopicPartition, Sequence[int] | None],
+        *,
+        allow_replication_factor_change: bool = True,
+        timeout_ms: float | None = None,
+    ) -> dict[str, Outcome]:
+        """Begin to move partitions to these brokers, the preferred leader first; None takes a move back. Says that the
+        moves have begun: `list_reassignments` says when they have ended."""
+        made = AlterPartitionReassignmentsRequest
+
+        async def attempt(left: list[TopicPartition], left_ms: float) -> list[Outcome]:
+            def topic(name: str, numbers: Iterable[int]) -> AlterPartitionReassignmentsRequest.ReassignableTopic:
+                given = {number: wanted[TopicPartition(name, number)] for number in numbers}
+                return made.ReassignableTopic(
+                    name=name,
+                    partitions=[
+                        made.ReassignablePartition(
+                            partition_index=number, replicas=None if brokers is None else list(brokers)
+                        )
+                        for number, brokers in given.items()
+                    ],
+                )
+
+            request = made(
+                timeout_ms=self._wire_timeout_ms(left_ms),
+                allow_replication_factor_change=allow_replication_factor_change,
+                topics=[topic(name, numbers) for name, numbers in _numbers(left).items()],
+            )
+            answer = await self.client.request_any(request, timeout_ms=left_ms)
+            if answer.error_code and not answer.responses:
+                raise KafkaError(Error.of(answer.error_code), answer.error_message)
+            return [
+                outcome_of(str(TopicPartition(topic.name, each.partition_index)), each.error_code, each.error_message)
+                for topic in answer.responses
+                for each in topic.partitions
+            ]
+
+        return await self._each(list(wanted), attempt, str, timeout_ms)
+
+    async def list_reassignments(
+        self, partitions: Sequence[TopicPartition] | None = None, *, timeout_ms: float | None = None
+    ) -> dict[TopicPartition, Reassignment]:
+        """Moves under way, all or those of `partitions`."""
+        made = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
+        topics = [made(name=name, partition_indexes=numbers) for name, numbers in _numbers(partitions or ()).items()]
+        request = ListPartitionReassignmentsRequest(topics=None if partitions is None else topics)
+        answer = await self._ask(request, timeout_ms)
+        return {
+            TopicPartition(topic.name, each.partition_index): Reassignment(
+                replicas=tuple(each.replicas),
+                adding=tuple(each.adding_replicas),
+                removing=tuple(each.removing_replicas),
+            )
+            for topic in answer.topics
+            for each in topic.partitions
+        }
+
+
+def _numbers(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    by_topic: dict[str, list[int]] = {}
+    for topic, number in partitions:
+        by_topic.setdefault(topic, []).append(number)
+    return by_topic

@@ -1,0 +1,128 @@
+"""ElectLeaders as a decision (KIP-183, KIP-460; facts §4.8, §4.10).
+
+A kind of election says who needs one, by which strategy, and what to answer when nobody qualifies. Asked for all
+partitions, those that need none are left out of the answer. The answer waits until the new leaders are in the local
+metadata; what is not there in time is REQUEST_TIMED_OUT, partition by partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from signalbox.common.ids import TopicPartition
+from signalbox.controller.context import ControllerContext
+from signalbox.controller.decision import Decision, Effect, Inputs, LeadersAnnounced, Visibility
+from signalbox.controller.election import Strategy, propose
+from signalbox.controller.partition_control import bring_online, elected, has_live_leader
+from signalbox.controller.records import PartitionCreated, PartitionStateChanged
+from signalbox.controller.visibility import LeadersSeen
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+
+_Result = ElectLeadersResponse.PartitionResult
+_Elected = PartitionCreated | PartitionStateChanged
+_Told = tuple[Error, str | None]
+
+
+def _led_by_its_head(context: ControllerContext, partition: TopicPartition) -> bool:
+    state = context.state(partition)
+    return state is not None and state.leader == context.replicas(partition)[0]
+
+
+def _preferred(context: ControllerContext, partition: TopicPartition) -> _Elected | None:
+    state, proposal = context.state(partition), propose(context, partition, Strategy.PREFERRED)
+    if state is None or proposal is None:
+        return None
+    return PartitionStateChanged(partition, elected(context, state, proposal))
+
+
+def _unclean(context: ControllerContext, partition: TopicPartition) -> _Elected | None:
+    created, changed = bring_online(context, [partition], lambda topic: True)
+    made: list[_Elected] = [*created, *changed]
+    return made[0] if made else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """`is_fine`: no election is needed. `elect`: the change that one makes, None when nobody qualifies."""
+
+    is_fine: Callable[[ControllerContext, TopicPartition], bool]
+    elect: Callable[[ControllerContext, TopicPartition], _Elected | None]
+    nobody: Error
+
+
+_KINDS: dict[int, _Kind] = {
+    0: _Kind(_led_by_its_head, _preferred, Error.PREFERRED_LEADER_NOT_AVAILABLE),
+    1: _Kind(has_live_leader, _unclean, Error.ELIGIBLE_LEADERS_NOT_AVAILABLE),
+}
+
+
+def elect_leaders(context: ControllerContext, inputs: Inputs, request: ElectLeadersRequest) -> Decision:
+    """Elections where they are needed and possible, and the answer for all."""
+    kind = _KINDS.get(request.election_type)
+    if kind is None:
+        return Decision(response=ElectLeadersResponse(error_code=Error.INVALID_REQUEST))
+    everything = request.topic_partitions is None
+    told: dict[TopicPartition, _Told] = {}
+    changes: list[_Elected] = []
+    for partition in dict.fromkeys(context.partitions() if everything else _named(request)):
+        outcome = _elect(context, kind, partition)
+        if isinstance(outcome, tuple):
+            if not (everything and outcome[0] is Error.ELECTION_NOT_NEEDED):
+                told[partition] = outcome
+        else:
+            told[partition] = (Error.NONE, None)
+            changes.append(outcome)
+    response = _response(told)
+    if not changes:
+        return Decision(response=response)
+    seen = LeadersSeen({each.partition: each.state.leader_epoch for each in changes})
+    late = (Error.REQUEST_TIMED_OUT, Error.REQUEST_TIMED_OUT.message)
+    return Decision(
+        records=tuple(changes),
+        response=response,
+        effects=tuple(_effects(changes)),
+        visibility=Visibility(
+            seen.holds, request.timeout_ms, lambda: _response({**told, **dict.fromkeys(seen.waiting, late)})
+        ),
+    )
+
+
+def _named(request: ElectLeadersRequest) -> Iterable[TopicPartition]:
+    for topic in request.topic_partitions or ():
+        for partition in topic.partitions:
+            yield TopicPartition(topic.topic, partition)
+
+
+def _elect(context: ControllerContext, kind: _Kind, partition: TopicPartition) -> _Elected | _Told:
+    if not context.replicas(partition):
+        return Error.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."
+    if context.usable_topic(partition.topic) is None:
+        return Error.INVALID_TOPIC_EXCEPTION, "The topic is being deleted"
+    if kind.is_fine(context, partition):
+        return Error.ELECTION_NOT_NEEDED, Error.ELECTION_NOT_NEEDED.message
+    return kind.elect(context, partition) or (
+        kind.nobody,
+        f"Failed to elect leader for partition {partition}: {kind.nobody.message}",
+    )
+
+
+def _effects(changes: Iterable[_Elected]) -> Iterable[Effect]:
+    led = tuple(each.partition for each in changes if isinstance(each, PartitionStateChanged))
+    created = tuple(each.partition for each in changes if isinstance(each, PartitionCreated))
+    if led:
+        yield LeadersAnnounced(led)
+    if created:
+        yield LeadersAnnounced(created, is_new=True)
+
+
+def _response(told: Mapping[TopicPartition, _Told]) -> ElectLeadersResponse:
+    topics: dict[str, list[_Result]] = {}
+    for (topic, partition), (error, message) in told.items():
+        result = _Result(partition_id=partition, error_code=error, error_message=message)
+        topics.setdefault(topic, []).append(result)
+    made = ElectLeadersResponse.ReplicaElectionResult
+    return ElectLeadersResponse(
+        replica_election_results=[made(topic=name, partition_result=results) for name, results in topics.items()]
+    )

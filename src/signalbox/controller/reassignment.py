@@ -1,0 +1,148 @@
+"""How a partition's replicas move (KIP-455, facts §4.11): one step begins the move or changes it, one ends it.
+
+    begin    the targets join the originals; the adding ones are told to follow; who was adding and is wanted no more
+             is stopped and its replica deleted
+    finish   as soon as every target is in sync: leader and ISR among the targets, the others stopped and deleted
+
+Each step is one write of the topic's assignment and the partition's state, with the leader epoch raised so that
+brokers take it. Whatever happens in between, the store says how far it is: a new controller goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from signalbox.common.ids import TopicPartition
+from signalbox.controller.context import ControllerContext
+from signalbox.controller.decision import Decision, Effect, LeadersAnnounced, ReplicasStopped
+from signalbox.controller.election import Proposal, propose_among
+from signalbox.controller.partition_control import elected, first_state, has_live_leader, next_state
+from signalbox.controller.records import PartitionCreated, PartitionStateChanged, Record, TopicAssignmentChanged
+from signalbox.controller.replay import preview
+from signalbox.metadata.partition_state import NO_LEADER, LeaderRecoveryState, PartitionState
+from signalbox.metadata.topic_assignment import ReplicaAssignment
+from signalbox.protocol.error_table import Error, KafkaError
+
+
+@dataclass(slots=True)
+class Moves:
+    """Steps of several partitions, gathered so that each topic's assignment is written once."""
+
+    context: ControllerContext
+    _assignments: dict[str, dict[int, ReplicaAssignment]] = field(default_factory=dict)
+    _states: list[Record] = field(default_factory=list)
+    _led: list[TopicPartition] = field(default_factory=list)
+    _new: dict[int, list[TopicPartition]] = field(default_factory=dict)
+    _stopped: dict[int, list[TopicPartition]] = field(default_factory=dict)
+
+    def begin(self, partition: TopicPartition, wanted: ReplicaAssignment, unclean: bool) -> None:
+        """Set out for `wanted`, from wherever the partition is; there already, nothing is changed.
+        INVALID_REPLICA_ASSIGNMENT when it would be left without a replica that can lead; `unclean`: one that is not in
+        sync may."""
+        context, state = self.context, self.context.state(partition)
+        if wanted == context.assignment_of(partition):
+            return
+        if state is None:  # nobody ever led it, so there is nothing to wait for
+            first = first_state(context, partition, wanted.targets)
+            created = () if first is None else (PartitionCreated(partition, first),)
+            self._take(partition, ReplicaAssignment(wanted.targets), created)
+        elif not self._finish(partition, wanted, state):
+            after = _on_the_way(context, partition, wanted, state, unclean)
+            self._take(partition, wanted, (PartitionStateChanged(partition, after),))
+
+    def finish(self, partition: TopicPartition) -> None:
+        """End the move if it can end."""
+        assignment, state = self.context.assignment_of(partition), self.context.state(partition)
+        if state is not None and assignment.is_moving:
+            self._finish(partition, assignment, state)
+
+    def _finish(self, partition: TopicPartition, wanted: ReplicaAssignment, state: PartitionState) -> bool:
+        if not set(wanted.targets) <= set(state.isr):
+            return False
+        proposal = propose_among(self.context, partition, state, wanted.targets)
+        if proposal is None:
+            return False
+        after = elected(self.context, state, proposal)
+        self._take(partition, ReplicaAssignment(wanted.targets), (PartitionStateChanged(partition, after),))
+        return True
+
+    def _take(self, partition: TopicPartition, after: ReplicaAssignment, states: Iterable[Record]) -> None:
+        before = self.context.assignment_of(partition)
+        self._assignments.setdefault(partition.topic, {})[partition.partition] = after
+        self._states += states
+        self._led.append(partition)
+        holding = before.replicas if self.context.state(partition) else ()
+        for broker_id in after.replicas:
+            if broker_id not in holding:
+                self._new.setdefault(broker_id, []).append(partition)
+        for broker_id in before.replicas:
+            if broker_id not in after.replicas:
+                self._stopped.setdefault(broker_id, []).append(partition)
+
+    def records(self) -> Iterator[Record]:
+        """What to store: the assignments first, since a state names only replicas."""
+        for topic, partitions in self._assignments.items():
+            yield TopicAssignmentChanged(topic, self.context.topics[topic].assignment.changed(partitions))
+        yield from self._states
+
+    def effects(self) -> Iterator[Effect]:
+        """Whom to tell."""
+        if self._led:
+            yield LeadersAnnounced(tuple(self._led))
+        for broker_id, partitions in self._new.items():
+            yield LeadersAnnounced(tuple(partitions), brokers=(broker_id,), is_new=True)
+        for broker_id, partitions in self._stopped.items():
+            if broker_id in self.context.brokers:
+                yield ReplicasStopped(broker_id, tuple(partitions), delete=True)
+
+
+def finish_moves(
+    context: ControllerContext, records: Iterable[Record] = (), partitions: Iterable[TopicPartition] | None = None
+) -> Decision:
+    """End the moves that can end once `records` are true, of `partitions` or of all."""
+    going = context.moving() if partitions is None else partitions
+    candidates = [partition for partition in going if context.assignment_of(partition).is_moving]
+    if not candidates:
+        return Decision()
+    moves = Moves(preview(context, records))
+    for partition in candidates:
+        moves.finish(partition)
+    return Decision(records=tuple(moves.records()), effects=tuple(moves.effects()))
+
+
+def resume_moves(context: ControllerContext) -> tuple[Effect, ...]:
+    """At a failover: replicas that are still to be made may not have heard of it, and are told that they are new."""
+    waiting: dict[int, list[TopicPartition]] = {}
+    for partition in context.moving():
+        state = context.state(partition)
+        for broker_id in context.assignment_of(partition).adding:
+            if state is not None and broker_id not in state.isr:
+                waiting.setdefault(broker_id, []).append(partition)
+    return tuple(
+        LeadersAnnounced(tuple(partitions), brokers=(broker_id,), is_new=True)
+        for broker_id, partitions in waiting.items()
+    )
+
+
+def _on_the_way(
+    context: ControllerContext,
+    partition: TopicPartition,
+    wanted: ReplicaAssignment,
+    state: PartitionState,
+    unclean: bool,
+) -> PartitionState:
+    proposal = propose_among(context, partition, state, wanted.replicas)
+    isr = tuple(broker for broker in state.isr if broker in wanted.replicas)
+    if proposal is None and isr and not has_live_leader(context, partition):
+        return next_state(context, state, leader=NO_LEADER, isr=isr)
+    if proposal is None and unclean:
+        alive = [each for each in wanted.replicas if context.is_replica_online(each, partition)]
+        proposal = Proposal(alive[0], (alive[0],), LeaderRecoveryState.RECOVERING) if alive else None
+    if proposal is None:
+        raise KafkaError(
+            Error.INVALID_REPLICA_ASSIGNMENT,
+            f"Of the replicas {list(wanted.replicas)} of {partition} none is in sync and alive (the ISR is "
+            f"{list(state.isr)}): it would require an unclean leader election.",
+        )
+    return elected(context, state, proposal)

@@ -1,0 +1,142 @@
+"""AlterPartitionReassignments and ListPartitionReassignments as decisions (KIP-455, KIP-860; facts §4.11).
+
+Per partition, in this order: it exists; a cancellation has something to cancel; targets are given, each once, none
+negative, new ones on living brokers; the replication factor stays if the request says so. The latest request wins.
+The answer says that the move has begun, not that it has ended. As in Kafka's KRaft controller, and unlike its
+ZooKeeper one, a change that would need an unclean election is refused where the topic does not allow one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from signalbox.common.ids import TopicPartition
+from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST
+from signalbox.controller.context import ControllerContext
+from signalbox.controller.decision import Decision, Inputs
+from signalbox.controller.reassignment import Moves
+from signalbox.metadata.topic_assignment import ReplicaAssignment
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+from signalbox.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+
+_TopicResult = AlterPartitionReassignmentsResponse.ReassignableTopicResponse
+_Result = AlterPartitionReassignmentsResponse.ReassignablePartitionResponse
+_TOO_LARGE = "Unable to perform excessively large batch operation."
+_Ongoing = ListPartitionReassignmentsResponse.OngoingPartitionReassignment
+
+
+def alter_partition_reassignments(
+    context: ControllerContext, inputs: Inputs, request: AlterPartitionReassignmentsRequest
+) -> Decision:
+    """The first steps of every acceptable move, and the answer for all."""
+    allow_factor_change = request.allow_replication_factor_change
+    if sum(len(topic.partitions) for topic in request.topics) > MAX_PARTITIONS_PER_REQUEST:
+        refused = AlterPartitionReassignmentsResponse(error_code=Error.POLICY_VIOLATION, error_message=_TOO_LARGE)
+        return Decision(response=refused)
+    moves = Moves(context)
+    results: dict[str, list[_Result]] = {}
+    for partition, targets in _asked(request).items():
+        outcome: tuple[Error, str | None] = (Error.NONE, None)
+        try:
+            wanted = _wanted(context, partition, targets, allow_factor_change)
+            moves.begin(partition, wanted, _unclean(context, inputs, partition.topic))
+        except KafkaError as refusal:
+            outcome = (refusal.error, refusal.message)
+        result = _Result(partition_index=partition.partition, error_code=outcome[0], error_message=outcome[1])
+        results.setdefault(partition.topic, []).append(result)
+    response = AlterPartitionReassignmentsResponse(
+        allow_replication_factor_change=allow_factor_change,
+        error_message=None,
+        responses=[_TopicResult(name=name, partitions=told) for name, told in results.items()],
+    )
+    return Decision(records=tuple(moves.records()), response=response, effects=tuple(moves.effects()))
+
+
+def list_partition_reassignments(
+    context: ControllerContext, inputs: Inputs, request: ListPartitionReassignmentsRequest
+) -> Decision:
+    """What moves, of everything or of what is asked about; what does not move is left out."""
+    topics: dict[str, list[_Ongoing]] = {}
+    for partition in dict.fromkeys(_listed(context, request)):
+        assignment = context.assignment_of(partition)
+        if assignment.is_moving and context.usable_topic(partition.topic) is not None:
+            ongoing = _Ongoing(
+                partition_index=partition.partition,
+                replicas=list(assignment.replicas),
+                adding_replicas=list(assignment.adding),
+                removing_replicas=list(assignment.removing),
+            )
+            topics.setdefault(partition.topic, []).append(ongoing)
+    made = ListPartitionReassignmentsResponse.OngoingTopicReassignment
+    return Decision(
+        response=ListPartitionReassignmentsResponse(
+            error_message=None, topics=[made(name=name, partitions=found) for name, found in topics.items()]
+        )
+    )
+
+
+def _asked(request: AlterPartitionReassignmentsRequest) -> dict[TopicPartition, Sequence[int] | None]:
+    return {
+        TopicPartition(topic.name, each.partition_index): each.replicas
+        for topic in request.topics
+        for each in topic.partitions
+    }
+
+
+def _listed(context: ControllerContext, request: ListPartitionReassignmentsRequest) -> Iterator[TopicPartition]:
+    if request.topics is None:
+        yield from context.moving()
+    for topic in request.topics or ():
+        for partition in topic.partition_indexes:
+            yield TopicPartition(topic.name, partition)
+
+
+def _wanted(
+    context: ControllerContext, partition: TopicPartition, targets: Sequence[int] | None, allow_factor_change: bool
+) -> ReplicaAssignment:
+    now = context.assignment_of(partition)
+    if context.usable_topic(partition.topic) is None or not now.replicas:
+        raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+    if targets is None:
+        if not now.is_moving:
+            raise KafkaError(Error.NO_REASSIGNMENT_IN_PROGRESS)
+        return now.towards(now.originals)
+    _refuse_targets(targets)
+    wanted = now.towards(targets)
+    alive = context.brokers.keys() - context.shutting_down
+    if not alive >= set(wanted.adding):
+        raise _refusal(
+            f"Replica assignment has brokers that are not alive. Replica list: {list(wanted.adding)}, live broker "
+            f"list: {sorted(alive)}"
+        )
+    if not allow_factor_change and len(targets) != len(now.targets):
+        raise KafkaError(
+            Error.INVALID_REPLICATION_FACTOR,
+            f"The replication factor is changed from {len(now.targets)} to {len(targets)}",
+        )
+    return wanted
+
+
+def _refuse_targets(targets: Iterable[int]) -> None:
+    given = list(targets)
+    if not given:
+        raise _refusal("Empty replica list specified in partition reassignment.")
+    if len(set(given)) != len(given):
+        raise _refusal(f"Duplicate replica ids in partition reassignment replica list: {given}")
+    if min(given) < 0:
+        raise _refusal(f"Invalid broker id in replica list: {given}")
+
+
+def _refusal(message: str) -> KafkaError:
+    return KafkaError(Error.INVALID_REPLICA_ASSIGNMENT, message)
+
+
+def _unclean(context: ControllerContext, inputs: Inputs, topic: str) -> bool:
+    return context.allows_unclean_election(topic, inputs.settings.unclean_leader_election_enable)

@@ -1,0 +1,38 @@
+"""Replicas that a reassignment has removed are deleted, whatever becomes of the controller or of their brokers.
+
+The topic's assignment remembers them (`removed`) until their broker has answered StopReplica. Asked for again are those
+of a broker that joins, and all of them at a failover and while the house is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from signalbox.common.ids import TopicPartition
+from signalbox.controller.context import ControllerContext, ReplicaOfTopic
+from signalbox.controller.decision import Decision, Effect, ReplicasStopped
+from signalbox.controller.records import TopicAssignmentChanged
+
+
+def ask_for_removal(context: ControllerContext, broker_ids: Iterable[int]) -> tuple[Effect, ...]:
+    """StopReplica for everything that these brokers should hold no more."""
+    asked = frozenset(broker_ids) & context.brokers.keys()
+    left: dict[int, list[TopicPartition]] = {}
+    for topic in context.topics.values():
+        if topic.assignment.removed and topic.name not in context.deleting:
+            for partition, brokers in topic.assignment.removed.items():
+                for broker_id in asked.intersection(brokers):
+                    left.setdefault(broker_id, []).append(TopicPartition(topic.name, partition))
+    return tuple(ReplicasStopped(broker_id, tuple(partitions), delete=True) for broker_id, partitions in left.items())
+
+
+def replicas_removed(context: ControllerContext, name: str, replicas: Iterable[ReplicaOfTopic]) -> Decision:
+    """A broker has deleted these replicas of a topic that lives on."""
+    topic = context.usable_topic(name)
+    if topic is None:
+        return Decision()
+    after = topic.assignment
+    for replica in replicas:
+        if replica.broker_id in after.removed.get(replica.partition, ()):
+            after = after.without_removed([replica.partition], replica.broker_id)
+    return Decision() if after is topic.assignment else Decision(records=(TopicAssignmentChanged(name, after),))

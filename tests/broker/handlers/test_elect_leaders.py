@@ -1,0 +1,71 @@
+"""ElectLeaders at a real controller: every version, and who may ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.elect_leaders import ElectLeadersHandler
+from signalbox.controller.refusals import refuse
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.message import Message
+from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
+from tests.broker.asking import ALLOW_ALL, acl, request_of
+from tests.broker.handlers.house import House
+
+
+def wanted(*named: tuple[str, list[int]]) -> ElectLeadersRequest:
+    made = ElectLeadersRequest.TopicPartitions
+    topics = [made(topic=name, partitions=numbers) for name, numbers in named] if named else None
+    return ElectLeadersRequest(topic_partitions=topics, timeout_ms=5000)
+
+
+def ask(house: House, body: ElectLeadersRequest, version: int, authorizer: Any = ALLOW_ALL, **more: Any) -> Any:
+    return house.answer(ElectLeadersHandler(house.parts.controller, authorizer), request_of(body, version, **more))
+
+
+def results(answer: Any) -> dict[str, Error]:
+    return {
+        f"{topic.topic}-{each.partition_id}": Error.of(each.error_code)
+        for topic in answer.replica_election_results
+        for each in topic.partition_result
+    }
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_an_answer_per_partition(house: House, version: int) -> None:
+    house.create_topic("elected", 2)
+    answer = ask(house, wanted(("elected", [0, 7]), ("nope", [0])), version)
+    assert answer.error_code == Error.NONE
+    assert results(answer) == {
+        "elected-0": Error.ELECTION_NOT_NEEDED,
+        "elected-7": Error.UNKNOWN_TOPIC_OR_PARTITION,
+        "nope-0": Error.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+    assert results(ask(house, wanted(), version)) == {}, "all are led by their heads"
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_alter_on_the_cluster_is_needed(house: House, version: int) -> None:
+    house.create_topic("elected", 2)
+    refused = ask(house, wanted(("elected", [0])), version, acl(("alice", "ALTER", "elected")))
+    assert results(refused) == {"elected-0": Error.CLUSTER_AUTHORIZATION_FAILED}
+    assert refused.error_code == (Error.CLUSTER_AUTHORIZATION_FAILED if version else Error.NONE)
+
+
+class Resigned:
+    """A controller that has just lost its claim."""
+
+    is_active = False
+
+    async def handle(self, api_key: int, request: Any, context: object = None) -> Message:
+        return refuse(api_key, request, Error.NOT_CONTROLLER)
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_a_controller_that_resigned_meanwhile_says_so_at_every_version(house: House, version: int) -> None:
+    handler = ElectLeadersHandler(Resigned(), ALLOW_ALL)
+    answer = house.answer(handler, request_of(wanted(("elected", [0])), version))
+    assert results(answer) == {"elected-0": Error.NOT_CONTROLLER}
+    assert answer.error_code == (Error.NOT_CONTROLLER if version else Error.NONE)

@@ -1,0 +1,61 @@
+"""AlterPartitionReassignments and ListPartitionReassignments at a real controller: every version, and who may ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.partition_reassignments import PartitionReassignmentsHandler
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from signalbox.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+from tests.broker.asking import ALLOW_ALL, acl, request_of
+from tests.broker.handlers.house import House
+
+ALTER, LIST = ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS
+
+
+def ask(house: House, key: ApiKey, body: Any, version: int, authorizer: Any = ALLOW_ALL) -> Any:
+    return house.answer(
+        PartitionReassignmentsHandler(key, house.parts.controller, authorizer), request_of(body, version)
+    )
+
+
+def wanted(*replicas: list[int] | None) -> AlterPartitionReassignmentsRequest:
+    made = AlterPartitionReassignmentsRequest
+    partitions = [made.ReassignablePartition(partition_index=n, replicas=each) for n, each in enumerate(replicas)]
+    return made(topics=[made.ReassignableTopic(name="moved", partitions=partitions)])
+
+
+def errors(answer: Any) -> list[Error]:
+    return [Error.of(each.error_code) for topic in answer.responses for each in topic.partitions]
+
+
+@pytest.mark.parametrize("version", range(2))
+def test_an_answer_per_partition(house: House, version: int) -> None:
+    house.create_topic("moved", 3)
+    answer = ask(house, ALTER, wanted([1], None, [1, 9], [1]), version)
+    assert (answer.error_code, answer.error_message) == (Error.NONE, None)
+    assert errors(answer) == [
+        Error.NONE,
+        Error.NO_REASSIGNMENT_IN_PROGRESS,
+        Error.INVALID_REPLICA_ASSIGNMENT,
+        Error.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
+    listed = ask(house, LIST, ListPartitionReassignmentsRequest(topics=None), 0)
+    assert (listed.error_code, listed.topics) == (Error.NONE, [])
+
+
+@pytest.mark.parametrize("version", range(2))
+def test_alter_and_describe_on_the_cluster_are_needed(house: House, version: int) -> None:
+    reader, writer, creator = (acl(("alice", each, "cluster")) for each in ("DESCRIBE", "ALTER", "CREATE"))
+    refused = ask(house, ALTER, wanted([1]), version, reader)
+    assert [refused.error_code, *errors(refused)] == [Error.CLUSTER_AUTHORIZATION_FAILED] * 2
+    assert ask(house, ALTER, wanted([1]), version, writer).error_code == Error.NONE
+    asked = ListPartitionReassignmentsRequest(topics=None)
+    assert ask(house, LIST, asked, 0, reader).error_code == Error.NONE
+    # ALTER implies DESCRIBE.
+    assert ask(house, LIST, asked, 0, writer).error_code == Error.NONE
+    assert ask(house, LIST, asked, 0, creator).error_code == Error.CLUSTER_AUTHORIZATION_FAILED

@@ -117,3 +117,21 @@ def test_failing_an_answer_happens_once() -> None:
         Pending(lambda context: Decision()).fail(Error.NOT_CONTROLLER)
 
     asyncio.run(run())
+
+
+def test_what_is_too_much_for_one_commit_is_stored_in_several() -> None:
+    """Every part behind the fence, in order; SQLite and the like take it in one."""
+
+    async def run() -> None:
+        store = await opened()
+        store.max_commit_bytes = 300
+        seen: list[dict[str, str]] = []
+        turn = Turn(make_context(1, configs={}))
+        await turn.run(deque(Pending(setting(value * 50, seen)) for value in "abc"), store, FENCE, breathe)
+        entry = await store.read("/config/brokers/1")
+        assert entry is not None
+        assert entry.version == 2
+        notifications = (await store.read_tree("/config/changes")).values()
+        assert len({each.creation_id for each in list(notifications)[1:]}) > 1
+
+    asyncio.run(run())

@@ -19,6 +19,7 @@ from signalbox.testing.chaos.ledger import Ledger, longest_silences
 from signalbox.testing.chaos.load import SteadyProducer
 from signalbox.testing.chaos.replicas import compare_replicas
 from signalbox.testing.chaos.state_reader import StateReader
+from signalbox.testing.chaos.stores import STORES
 from signalbox.testing.chaos.verdict import judge
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.clusters import QUICK, until
@@ -27,12 +28,12 @@ TOPIC = "loaded"
 PARTITIONS = 3
 SESSION_S = 6.0
 _RATE = 600
-_OVERRIDES = {**QUICK, "broker.session.timeout.ms": str(int(SESSION_S * 1000)), "log.segment.bytes": "4194304"}
+_OVERRIDES = {**QUICK, "log.segment.bytes": "4194304"}
 
 
 @dataclass
 class LoadedCluster:
-    """`state` reads the metadata file itself: no broker has to answer for it."""
+    """`state` reads the metadata store itself: no broker has to answer for it."""
 
     cluster: ProcessCluster
     state: StateReader
@@ -98,11 +99,16 @@ class LoadedCluster:
 
 
 @contextmanager
-def loaded_cluster(folder: Path, per_broker: Mapping[int, Mapping[str, str]] | None = None) -> Iterator[LoadedCluster]:
+def loaded_cluster(
+    folder: Path, per_broker: Mapping[int, Mapping[str, str]] | None = None, store: str = "sqlite"
+) -> Iterator[LoadedCluster]:
     """Three brokers on ports that they keep, with the topic; ends whatever is left."""
-    cluster = ProcessCluster(folder, 3, first_port=free_ports(9, Random()), overrides=_OVERRIDES, per_broker=per_broker)
-    with cluster, StateReader(folder / "metadata.db") as state:
-        admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
-        new = NewTopic(TOPIC, PARTITIONS, replication_factor=3, config={"min.insync.replicas": "2"})
-        admin.create_topics([new], operation_timeout=20)[TOPIC].result(30)
-        yield LoadedCluster(cluster, state)
+    with STORES[store](folder, int(SESSION_S * 1000)) as running:
+        overrides = {**_OVERRIDES, **running.settings}
+        first_port = free_ports(9, Random())
+        cluster = ProcessCluster(folder, 3, first_port=first_port, overrides=overrides, per_broker=per_broker)
+        with cluster, running.state() as state:
+            admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
+            new = NewTopic(TOPIC, PARTITIONS, replication_factor=3, config={"min.insync.replicas": "2"})
+            admin.create_topics([new], operation_timeout=20)[TOPIC].result(30)
+            yield LoadedCluster(cluster, state)

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+from signalbox.testing.zookeeper import JAR
+
 HERE = Path(__file__).parent
 BUILD = HERE.parents[1] / "build" / "system"
 
@@ -25,6 +27,7 @@ _PACKAGES = {
     "node": ("nodejs",),
     "npm": ("nodejs", "npm"),
     "mvn": ("maven",),
+    "java": ("default-jre-headless",),
     "javac": ("default-jdk-headless",),
 }
 _FETCH_TIMEOUT_S = 900
@@ -41,6 +44,15 @@ def command(name: str) -> str:
     if found is None:
         raise RuntimeError(f"{name} is not there although {_PACKAGES[name]} are installed")
     return found
+
+
+@cache
+def zookeeper() -> None:
+    """Debian's ZooKeeper and a Java to run it, installed if they are missing."""
+    command("java")
+    with _locked():
+        if not JAR.exists():
+            _install(("zookeeper",))
 
 
 @cache

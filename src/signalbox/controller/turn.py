@@ -1,4 +1,5 @@
-"""One turn of the controller: everything that waits is decided in order, and all of it is stored by one commit.
+"""One turn of the controller: everything that waits is decided in order, and all of it is stored by one commit (by
+several where the store takes no more at once).
 
 Each decision sees what those before it decided. When the commit is refused nothing of the turn has happened: no
 context, no request to a broker, no answer leaves this file before it.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,7 +17,7 @@ from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_batch import ControlBatch
 from signalbox.controller.decision import Decision
 from signalbox.controller.replay import replay
-from signalbox.metadata.store.port import Fence, MetadataStore, Operation
+from signalbox.metadata.store.port import Fence, MetadataStore, Operation, size_bytes
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 
@@ -79,4 +80,23 @@ class Turn:
         # An answer that changes nothing is checked against the fence too: a controller that was stopped and woke up
         # must not say "it is so" about what another has changed meanwhile.
         if operations or any(pending.answer is not None for pending in self.taken):
-            await store.commit(operations, fence)
+            for part in _parts(operations, store.max_commit_bytes):
+                await store.commit(part, fence)
+
+
+def _parts(operations: list[Operation], limit_bytes: int) -> Iterator[list[Operation]]:
+    """The operations in order, in commits the store can take; almost always just one.
+
+    What is too much for one commit loses its atomicity, not its safety: a controller that ends between two parts leaves
+    topics whose partitions are not all there, or partitions whose leader is gone, and the next one's first look at the
+    store completes those. Nobody was answered before the last part."""
+    part: list[Operation] = []
+    left_bytes = limit_bytes
+    for operation in operations:
+        needed_bytes = size_bytes(operation)
+        if part and needed_bytes > left_bytes:
+            yield part
+            part, left_bytes = [], limit_bytes
+        part.append(operation)
+        left_bytes -= needed_bytes
+    yield part

@@ -6,6 +6,7 @@ Only paths are here; what the entries hold is said by one file per noun (`regist
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from signalbox.metadata.store.port import Create, KeyExists, MetadataStore, Operation
@@ -88,13 +89,14 @@ def delete_topic_path(topic: str) -> str:
 
 async def create_roots(store: MetadataStore, roots: Sequence[str] = ROOTS) -> None:
     """Make sure that all roots exist. Several participants may do so at once; existing ones stay."""
-    existing = await store.read_tree("/")
-    missing: list[Operation] = [Create(path) for path in roots if path not in existing]
-    while missing:
+    while missing := await _missing(store, roots):
         try:
             await store.commit(missing)
             return
         except KeyExists:
-            # Another participant came first with some of them: look again.
-            existing = await store.read_tree("/")
-            missing = [Create(path) for path in roots if path not in existing]
+            continue  # another participant came first with some of them: look again
+
+
+async def _missing(store: MetadataStore, roots: Sequence[str]) -> list[Operation]:
+    entries = await asyncio.gather(*(store.read(path) for path in roots))
+    return [Create(path) for path, entry in zip(roots, entries, strict=True) if entry is None]

@@ -17,15 +17,25 @@ from signalbox.common.config_table import ConfigFault, ConfigTable, Value
 from signalbox.common.properties_file import Properties
 from signalbox.controller.config_rows import CONTROLLER_CONFIG
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
+from signalbox.metadata.config_rows import METADATA_CONFIG
 from signalbox.network.config_rows import NETWORK_CONFIG
 from signalbox.network.listener_table import ListenerTable, read_listener_table
 from signalbox.network.network_settings import read_network_settings
 from signalbox.replication.config_rows import REPLICATION_CONFIG
 from signalbox.storage.config_rows import STORAGE_CONFIG
 from signalbox.wiring.config_warnings import doubtful_keys, unknown_peers
+from signalbox.wiring.metadata_store import check_store
 
 NODE_CONFIG = ConfigTable(
-    [*BROKER_CONFIG, *CONTROLLER_CONFIG, *NETWORK_CONFIG, *STORAGE_CONFIG, *REPLICATION_CONFIG, *COORDINATOR_CONFIG]
+    [
+        *BROKER_CONFIG,
+        *METADATA_CONFIG,
+        *CONTROLLER_CONFIG,
+        *NETWORK_CONFIG,
+        *STORAGE_CONFIG,
+        *REPLICATION_CONFIG,
+        *COORDINATOR_CONFIG,
+    ]
 )
 
 
@@ -54,7 +64,7 @@ def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[Co
     if not {"node.id", "broker.id"} & {fault.key for fault in faults}:
         faults += _check_identity(values)
     faults += _check_log_dirs(given, values)
-    faults += _check_store(values)
+    faults += check_store(values)
     listeners, listener_faults = read_listener_table(given)
     faults += listener_faults
     names = [row.name for row in listeners] if listeners is not None else _listener_names(given)
@@ -102,26 +112,3 @@ def _check_log_dirs(given: Mapping[str, str], values: Mapping[str, Value]) -> li
         for folder, count in times.items()
         if count > 1
     ]
-
-
-def _check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
-    store, zookeeper = values["metadata.store"], values["zookeeper.connect"]
-    if store is not None and zookeeper is not None:
-        return [
-            ConfigFault("metadata.store", str(store), "zookeeper.connect is set as well", "Set only one of the two")
-        ]
-    if zookeeper is not None or (isinstance(store, str) and store.startswith("zookeeper:")):
-        key = "zookeeper.connect" if zookeeper is not None else "metadata.store"
-        text = str(zookeeper or store)
-        return [
-            ConfigFault(key, text, "the ZooKeeper store is not available in this release", "Use metadata.store=sqlite:")
-        ]
-    if store is None:
-        return [
-            ConfigFault(
-                "metadata.store", "", "is missing", "Say where metadata lives, for example sqlite:/var/lib/sb/meta.db"
-            )
-        ]
-    if not isinstance(store, str) or not store.startswith("sqlite:") or store == "sqlite:":
-        return [ConfigFault("metadata.store", str(store), "is no store", "Expected sqlite:<file>")]
-    return []

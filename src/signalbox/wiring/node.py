@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from pathlib import Path
 from typing import Any
 
 from signalbox.common.clock import SystemClock
-from signalbox.common.config_table import ConfigFault
-from signalbox.common.start_refused import StartRefused, reason
 from signalbox.metadata.cluster_id import read_or_create_cluster_id
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.registration import BrokerRegistration
-from signalbox.metadata.store.port import StoreDamaged, StoreUnavailable
-from signalbox.metadata.store.sqlite import SqliteMetadataStore
+from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.housekeeping import Housekeeping
+from signalbox.wiring.metadata_store import open_store
 from signalbox.wiring.parts import NodeParts, build_parts
 
 log = logging.getLogger(__name__)
@@ -39,7 +36,7 @@ class Node:
     def __init__(self, config: NodeConfig) -> None:
         self.config = config
         self.clock = SystemClock()
-        self._store: SqliteMetadataStore | None = None
+        self._store: MetadataStore | None = None
         self._parts: NodeParts | None = None
         self._housekeeping: Housekeeping | None = None
         self._failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -55,7 +52,8 @@ class Node:
     async def start(self) -> None:
         """Returns when the broker is a live member of its cluster and serves. StartRefused names the key to change;
         OSError, RuntimeError, StoreError and KafkaError when it fails otherwise."""
-        store = await self._open_store()
+        store = self._store = await open_store(self.config.values, self.clock)
+        await create_roots(store)
         cluster_id = await read_or_create_cluster_id(store)
         parts = self._parts = await build_parts(self.config, store, cluster_id, self.clock, self._fail)
         await parts.server.start_listening()
@@ -107,21 +105,6 @@ class Node:
             await self._store.close()
         if parts is not None and not parts.data_loop.closed:
             parts.data_loop.close()
-
-    async def _open_store(self) -> SqliteMetadataStore:
-        setting = str(self.config["metadata.store"])
-        path = Path(setting.removeprefix("sqlite:"))
-        store = self._store = SqliteMetadataStore(path, self.config["broker.session.timeout.ms"], self.clock)
-        try:
-            await store.open_session()
-        except (OSError, ValueError) as error:  # ValueError: no name of a file at all
-            remedy = "Name a file in a folder that this broker can write to, as sqlite:<file>"
-            raise StartRefused([ConfigFault("metadata.store", setting, reason(error), remedy)]) from error
-        except (StoreDamaged, StoreUnavailable) as error:
-            remedy = "Put that right and start again"
-            raise StartRefused([ConfigFault("metadata.store", setting, str(error), remedy)]) from error
-        await create_roots(store)
-        return store
 
     def _registration(self, parts: NodeParts) -> BrokerRegistration:
         table = parts.server.table

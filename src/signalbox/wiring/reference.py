@@ -12,6 +12,7 @@ from signalbox.common.config_table import ConfigTable, ConfigType, format_value
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.controller.config_rows import CONTROLLER_CONFIG
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
+from signalbox.metadata.config_rows import METADATA_CONFIG
 from signalbox.network.config_rows import NETWORK_CONFIG
 from signalbox.replication.config_rows import REPLICATION_CONFIG
 from signalbox.storage.config_rows import STORAGE_CONFIG
@@ -19,6 +20,7 @@ from signalbox.wiring.without_effect import WITHOUT_EFFECT
 
 _SECTIONS: tuple[tuple[str, ConfigTable], ...] = (
     ("Broker", BROKER_CONFIG),
+    ("Metadata in ZooKeeper", METADATA_CONFIG),
     ("Listeners, connections, TLS, SASL", NETWORK_CONFIG),
     ("Controller", CONTROLLER_CONFIG),
     ("Logs", STORAGE_CONFIG),

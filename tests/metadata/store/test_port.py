@@ -216,11 +216,12 @@ def test_an_empty_commit_checks_fence_and_session_and_writes_nothing(show: Show)
     async def scenario(world: World) -> None:
         store = world.participant()
         await store.open_session()
-        [made] = await store.commit([Create("/epoch", b"1")])
+        await store.commit([Create("/epoch", b"1")])
+        before = await entry(store, "/epoch")
         assert await store.commit([], Fence("/epoch", 0)) == []
         assert isinstance(await refused(store, fence=Fence("/epoch", 1)), FencedOut)
-        [next_made] = await store.commit([Create("/next")])
-        assert next_made.creation_id == made.creation_id + 1
+        assert await entry(store, "/epoch") == before
+        assert await store.children("/") == ["epoch"]
 
     show(scenario)
 

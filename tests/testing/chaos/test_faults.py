@@ -10,7 +10,7 @@ import pytest
 
 from signalbox.testing.chaos.faults import Inflictor, NotWhole
 from signalbox.testing.chaos.plan import Fault, Kind, Target
-from signalbox.testing.chaos.state_reader import StateReader
+from signalbox.testing.chaos.state_reader import StateReader, state_in_file
 from signalbox.testing.process_cluster import ProcessCluster
 
 
@@ -23,7 +23,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster
 
 @pytest.fixture
 def state(cluster: ProcessCluster) -> Iterator[StateReader]:
-    with StateReader(cluster.folder / "metadata.db") as reader:
+    with state_in_file(cluster.folder / "metadata.db") as reader:
         yield reader
 
 

@@ -33,7 +33,7 @@ def test_told_to_stop_it_takes_its_brokers_along(tmp_path: Path) -> None:
         [*command, "--folder", str(folder), "--report", str(tmp_path / "chaos.json")], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == f"seed 1, 60 s; brokers and logs in {folder}\n"
+        assert process.stdout.readline() == f"seed 1, 60 s, metadata in sqlite; brokers and logs in {folder}\n"
         deadline = time.monotonic() + 30
         while len(brokers_of(folder)) < 3 and time.monotonic() < deadline:
             time.sleep(0.05)

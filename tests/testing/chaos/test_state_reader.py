@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.testing.chaos.state_reader import StateReader
+from signalbox.testing.chaos.state_reader import state_in_file
 from signalbox.testing.cluster import Cluster
 from tests.testing.chaos.conftest import PARTITIONS
 
@@ -19,7 +19,7 @@ def folder(signalbox_cluster: Cluster) -> Path:
 
 def test_a_whole_cluster(signalbox_cluster: Cluster, topic: str, folder: Path) -> None:
     active = [node_id for node_id, node in signalbox_cluster.nodes.items() if node.parts.controller.is_active]
-    with StateReader(folder) as state:
+    with state_in_file(folder) as state:
         assert [state.controller_id()] == active
         leaders = state.leaders(topic)
         assert sorted(leaders) == list(range(PARTITIONS))
@@ -28,5 +28,5 @@ def test_a_whole_cluster(signalbox_cluster: Cluster, topic: str, folder: Path) -
 
 
 def test_a_broker_that_is_missing(folder: Path) -> None:
-    with StateReader(folder) as state:
+    with state_in_file(folder) as state:
         assert state.what_is_missing(4) == "only the brokers 1, 2, 3 are registered"

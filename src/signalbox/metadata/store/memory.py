@@ -193,6 +193,8 @@ class SharedEntries:
 class MemoryMetadataStore:
     """One participant's door to a `SharedEntries`. `MetadataStore` says what each method does."""
 
+    max_commit_bytes = 64 << 20
+
     def __init__(self, shared: SharedEntries) -> None:
         self._shared = shared
         self._session_id = 0

@@ -23,7 +23,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-MAX_ENTRY_BYTES = 1_048_576  # the smallest limit among the adapters' engines (ZooKeeper's default frame)
+# The smallest limit among the adapters' engines: ZooKeeper takes requests of 1,048,575 bytes, path and ACL included.
+MAX_ENTRY_BYTES = 1_000_000
 
 ROOT = "/"
 
@@ -88,7 +89,10 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one operation left behind: the full path (with a numbered entry's digits), version and creation id."""
+    """What one operation left behind: the full path (with a numbered entry's digits), version and creation id.
+
+    Of a Delete or Check only the path means something, and the creation id is -1 where the engine cannot tell (an entry
+    that was made and at once deleted by another, or a numbered one)."""
 
     path: str
     version: int
@@ -131,6 +135,10 @@ class FencedOut(CommitRefused):
     """The fence has moved: another writer took over. Nothing of this commit, and of no later one, is applied."""
 
 
+class CommitTooLarge(StoreError):
+    """The commit is more than the engine takes at once; nothing was changed. See `max_commit_bytes`."""
+
+
 class SessionLost(StoreError):
     """The participant's session has ended; what it owned is gone. A new one can be opened."""
 
@@ -145,6 +153,9 @@ class StoreDamaged(StoreError):
 
 class MetadataStore(Protocol):
     """One participant's door to the store. Callbacks run on the participant's event loop."""
+
+    # What a commit may hold at most, by `size_bytes` of its operations.
+    max_commit_bytes: int
 
     async def open_session(self) -> int:
         """Join, or join again after a loss; the new session's id. Entries of this participant's old one are gone."""
@@ -178,6 +189,12 @@ class MetadataStore(Protocol):
     async def close(self) -> None:
         """End the session (its entries vanish at once) and let everything go."""
         ...
+
+
+def size_bytes(operation: Operation) -> int:
+    """What an operation counts for against `max_commit_bytes`: its path and data, and what engines put around them."""
+    data = getattr(operation, "data", None)
+    return 64 + len(operation.path) + (len(data) if data is not None else 0)
 
 
 def parent_of(path: str) -> str:

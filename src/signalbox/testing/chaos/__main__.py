@@ -1,4 +1,4 @@
-"""`python -m signalbox.testing.chaos [--duration 120] [--seed n] [--folder build/chaos] [--report build/chaos.json]`.
+"""`python -m signalbox.testing.chaos [--duration 120] [--seed n] [--store sqlite] [--folder DIR] [--report FILE]`.
 
 Exit code 0: nothing was lost, doubled or reordered and the run showed all it must; 1: a violation, each in words.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from signalbox.testing.chaos.report import Report
 from signalbox.testing.chaos.run import Run
+from signalbox.testing.chaos.stores import STORES
 
 
 def main(arguments: list[str]) -> int:
@@ -21,6 +22,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="signalbox.testing.chaos", description=__doc__.splitlines()[0])
     parser.add_argument("--duration", type=float, default=120.0, help="seconds of load and faults, at least")
     parser.add_argument("--seed", type=int, default=None, help="which faults in which order; drawn if not given")
+    parser.add_argument("--store", choices=sorted(STORES), default="sqlite", help="where metadata lives")
     parser.add_argument("--folder", type=Path, default=Path("build/chaos"), help="emptied first, kept afterwards")
     parser.add_argument("--report", type=Path, default=Path("build/chaos.json"))
     parser.add_argument("--noise", action="store_true", help="also show which log lines were the most frequent")
@@ -29,8 +31,8 @@ def main(arguments: list[str]) -> int:
     signal.signal(
         signal.SIGTERM, lambda *_: sys.exit(143)
     )  # an exit that stops the brokers, which outlive us otherwise
-    _say(f"seed {seed}, {given.duration:.0f} s; brokers and logs in {given.folder}")
-    report = Run(seed, given.duration, given.folder, _say).run()
+    _say(f"seed {seed}, {given.duration:.0f} s, metadata in {given.store}; brokers and logs in {given.folder}")
+    report = Run(seed, given.duration, given.folder, _say, given.store).run()
     given.report.parent.mkdir(parents=True, exist_ok=True)
     given.report.write_text(json.dumps(report.as_json(), indent=2) + "\n")
     _show(report, given.noise)

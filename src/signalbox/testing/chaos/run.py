@@ -19,7 +19,7 @@ from signalbox.testing.chaos.load import SteadyProducer
 from signalbox.testing.chaos.plan import FIRST_HAND, plan_faults
 from signalbox.testing.chaos.replicas import compare_replicas
 from signalbox.testing.chaos.report import MIN_RATE, Report
-from signalbox.testing.chaos.state_reader import StateReader
+from signalbox.testing.chaos.stores import STORES, Store
 from signalbox.testing.chaos.verdict import judge
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
 
@@ -34,7 +34,6 @@ _ANSWER_TIMEOUT_S = 60.0
 _READ_TIMEOUT_S = 60.0
 
 OVERRIDES = {
-    "broker.session.timeout.ms": str(int(SESSION_S * 1000)),
     "min.insync.replicas": "2",
     "offsets.topic.num.partitions": "10",
     "group.initial.rebalance.delay.ms": "500",
@@ -44,12 +43,15 @@ OVERRIDES = {
 
 
 class Run:
-    """`say` gets a line of progress at a time."""
+    """`say` gets a line of progress at a time; `store` is one of `STORES`."""
 
-    def __init__(self, seed: int, duration_s: float, folder: Path, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, seed: int, duration_s: float, folder: Path, say: Callable[[str], None], store: str = "sqlite"
+    ) -> None:
         self._duration_s = duration_s
         self._folder = folder
         self._say = say
+        self._store = store
         self._report = Report(seed, SESSION_S)
         self._ledger = Ledger()
         self._found: dict[int, list[tuple[int, Any]]] = {}
@@ -58,14 +60,16 @@ class Run:
     def run(self) -> Report:
         """The report; violations are in it, not raised."""
         shutil.rmtree(self._folder, ignore_errors=True)
-        first_port = free_ports(BROKERS * _PORTS_PER_BROKER, Random())
-        cluster = ProcessCluster(self._folder, BROKERS, first_port=first_port, overrides=OVERRIDES)
-        try:
-            with cluster:
-                self._create_topic(cluster)
-                self._under_load(cluster)
-        except (ClusterFailed, NotWhole, TimeoutError) as error:
-            self._violated(str(error))
+        with STORES[self._store](self._folder, int(SESSION_S * 1000)) as store:
+            first_port = free_ports(BROKERS * _PORTS_PER_BROKER, Random())
+            overrides = OVERRIDES | store.settings
+            cluster = ProcessCluster(self._folder, BROKERS, first_port=first_port, overrides=overrides)
+            try:
+                with cluster:
+                    self._create_topic(cluster)
+                    self._under_load(cluster, store)
+            except (ClusterFailed, NotWhole, TimeoutError) as error:
+                self._violated(str(error))
         self._judge(cluster)
         return self._report
 
@@ -77,13 +81,13 @@ class Run:
         config = {"min.insync.replicas": "2", "segment.bytes": str(1 << 20)}
         admin.create_topics([NewTopic(TOPIC, PARTITIONS, replication_factor=BROKERS, config=config)])[TOPIC].result(30)
 
-    def _under_load(self, cluster: ProcessCluster) -> None:
+    def _under_load(self, cluster: ProcessCluster, store: Store) -> None:
         bootstrap = cluster.bootstrap()
         members = [GroupMember(f"chaos-member-{number}", bootstrap, TOPIC) for number in range(MEMBERS)]
         rate = MIN_RATE * 2 / PRODUCERS
         producers = [SteadyProducer(number, bootstrap, TOPIC, rate, self._ledger) for number in range(PRODUCERS)]
         with ExitStack() as stack:
-            state = stack.enter_context(StateReader(self._folder / "metadata.db"))
+            state = stack.enter_context(store.state())
             for member in members:
                 member.start()
                 stack.callback(member.stop)

@@ -1,39 +1,46 @@
-"""What the metadata store says about the cluster, read from its file: no broker needs to answer for it."""
+"""What the metadata store says about the cluster, read from the store itself: no broker needs to answer for it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
+from typing import Any, Protocol
 
 from signalbox.metadata import layout
 from signalbox.metadata.controller_claim import decode_claim
 from signalbox.metadata.partition_state import decode_partition_state
+from signalbox.metadata.store.port import Entry
 from signalbox.metadata.store.sqlite.database import Database
 from signalbox.metadata.topic_assignment import decode_topic_assignment
 
 NOBODY = -1
 
 
+class Entries(Protocol):
+    """The reading half of a store, without an event loop."""
+
+    def read(self, path: str) -> Entry | None: ...
+
+    def children(self, path: str) -> list[str]: ...
+
+    def read_tree(self, path: str) -> dict[str, Entry]: ...
+
+
 class StateReader:
-    """An open metadata file. Only ever reads."""
+    """What the entries mean. Only ever reads."""
 
-    def __init__(self, path: Path) -> None:
-        self._database = Database(path)
-
-    def __enter__(self) -> StateReader:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._database.close()
+    def __init__(self, entries: Entries) -> None:
+        self._entries = entries
 
     def controller_id(self) -> int:
         """The active controller, -1 while there is none."""
-        entry = self._database.read(layout.CONTROLLER)
+        entry = self._entries.read(layout.CONTROLLER)
         return NOBODY if entry is None else decode_claim(entry.data)
 
     def leaders(self, topic: str) -> dict[int, int]:
         """The leader of each partition of a topic."""
-        tree = self._database.read_tree(layout.partitions_path(topic))
+        tree = self._entries.read_tree(layout.partitions_path(topic))
         return {
             int(path.split("/")[-2]): decode_partition_state(path, entry.data, entry.version).leader
             for path, entry in tree.items()
@@ -44,10 +51,10 @@ class StateReader:
         """Why the cluster is not whole (no controller, a broker not registered, a replica out of sync); "" if it is."""
         if self.controller_id() == NOBODY:
             return "no controller"
-        present = self._database.children(layout.BROKER_IDS)
+        present = self._entries.children(layout.BROKER_IDS)
         if len(present) < brokers:
             return f"only the brokers {', '.join(present)} are registered"
-        tree = self._database.read_tree(layout.TOPICS)
+        tree = self._entries.read_tree(layout.TOPICS)
         for path, entry in tree.items():
             if not path.endswith("/state"):
                 continue
@@ -57,3 +64,58 @@ class StateReader:
             if state.leader == NOBODY or set(state.isr) != set(replicas):
                 return f"{topic}-{partition}: leader {state.leader}, in sync {list(state.isr)} of {list(replicas)}"
         return ""
+
+
+@contextmanager
+def state_in_file(path: Path) -> Iterator[StateReader]:
+    """Of a cluster whose metadata is in a SQLite file."""
+    database = Database(path)
+    try:
+        yield StateReader(database)
+    finally:
+        database.close()
+
+
+@contextmanager
+def state_in_zookeeper(connect: str) -> Iterator[StateReader]:
+    """Of a cluster whose metadata is in an ensemble (`zookeeper.connect`)."""
+    from kazoo.client import KazooClient  # only a cluster on ZooKeeper needs it
+
+    client = KazooClient(connect)
+    client.start()
+    try:
+        yield StateReader(_ZooKeeperEntries(client))
+    finally:
+        client.stop()
+        client.close()
+
+
+class _ZooKeeperEntries:
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def read(self, path: str) -> Entry | None:
+        from kazoo.exceptions import NoNodeError
+
+        try:
+            data, stat = self._client.get(path)
+        except NoNodeError:
+            return None
+        return Entry(data, stat.version, stat.czxid, stat.ctime, stat.ephemeralOwner)
+
+    def children(self, path: str) -> list[str]:
+        from kazoo.exceptions import NoNodeError
+
+        try:
+            return sorted(self._client.get_children(path))
+        except NoNodeError:
+            return []
+
+    def read_tree(self, path: str) -> dict[str, Entry]:
+        entry = self.read(path)
+        if entry is None:
+            return {}
+        found = {path: entry}
+        for name in self.children(path):
+            found.update(self.read_tree(f"{path}/{name}"))
+        return found

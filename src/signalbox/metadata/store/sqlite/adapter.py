@@ -46,6 +46,8 @@ _EXTRA_WAIT_S = 5.0  # on top of the session timeout: how long a commit waits fo
 class SqliteMetadataStore:
     """One participant's door to the file at `path`. `MetadataStore` says what each method does."""
 
+    max_commit_bytes = 64 << 20  # SQLite has no such limit; this one bounds the time that other writers wait
+
     def __init__(self, path: Path | str, session_timeout_ms: int = 6_000, clock: Clock | None = None) -> None:
         self._path = Path(path)
         self._session_timeout_ms = session_timeout_ms

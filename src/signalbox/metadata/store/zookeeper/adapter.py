@@ -1,0 +1,232 @@
+"""The metadata store port over a ZooKeeper ensemble.
+
+A participant that only reads and writes lasting entries is served by a session too (ZooKeeper has no other way), but
+entries of a session need `open_session`. Every read is preceded by a `sync`, since a follower of the ensemble may lag
+behind what another participant was answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kazoo.exceptions import NodeExistsError, NoNodeError
+from kazoo.protocol import serialization as requests
+from kazoo.protocol.states import KazooState, ZnodeStat
+
+from signalbox.metadata.store.port import (
+    ROOT,
+    CommitTooLarge,
+    Create,
+    Entry,
+    Fence,
+    Operation,
+    Outcome,
+    SessionLost,
+    StoreUnavailable,
+    refuse_bad_operations,
+)
+from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
+from signalbox.metadata.store.zookeeper.connect_string import ConnectString
+from signalbox.metadata.store.zookeeper.multi import made, multi, outcomes
+from signalbox.metadata.store.zookeeper.session import Session
+from signalbox.metadata.store.zookeeper.watches import Watches
+
+log = logging.getLogger(__name__)
+
+MAX_REQUEST_BYTES = 1_048_575  # ZooKeeper's jute.maxbuffer where nobody has changed it
+_READS_AT_ONCE = 256
+_ZOOKEEPERS_OWN = "/zookeeper"
+
+
+class ZooKeeperMetadataStore:
+    """One participant's door to the ensemble. `MetadataStore` says what each method does."""
+
+    # A quarter below the ensemble's limit: what paths, chroot and ACLs add on the wire is estimated by the caller.
+    max_commit_bytes = MAX_REQUEST_BYTES * 3 // 4
+
+    def __init__(self, at: ConnectString, access: ZooKeeperAccess | None = None) -> None:
+        self._at = at
+        self._access = access or ZooKeeperAccess()
+        self._session: Session | None = None
+        self._starting = asyncio.Lock()
+        self._is_open = False  # whether the session was asked for by `open_session`
+        self._lost = False
+        self._closed = False
+        self._lost_callbacks: list[Callable[[], None]] = []
+        self._watches = Watches()
+
+    @property
+    def session_id(self) -> int:
+        """The open session, 0 without one."""
+        return self._session.session_id if self._session is not None and self._is_open else 0
+
+    async def open_session(self) -> int:
+        self._refuse_when_closed()
+        async with self._starting:
+            before, self._session = self._session, None
+            self._is_open = self._lost = False
+            if before is not None:
+                self._watches.use(None)
+                await before.stop()
+            await self._start()
+            self._is_open = True
+            return self.session_id
+
+    def on_session_lost(self, callback: Callable[[], None]) -> None:
+        self._lost_callbacks.append(callback)
+
+    async def read(self, path: str) -> Entry | None:
+        session = await self._ready()
+        session.send(requests.Sync(self._at.within(path))).add_done_callback(_unneeded)
+        return await self._entry(session, path)
+
+    async def children(self, path: str) -> list[str]:
+        session = await self._ready()
+        session.send(requests.Sync(self._at.within(path))).add_done_callback(_unneeded)
+        return await self._children(session, path)
+
+    async def read_tree(self, path: str) -> dict[str, Entry]:
+        session = await self._ready()
+        session.send(requests.Sync(self._at.within(path))).add_done_callback(_unneeded)
+        found: dict[str, Entry] = {}
+        level = [path]
+        while level:
+            below: list[str] = []
+            for start in range(0, len(level), _READS_AT_ONCE):
+                paths = level[start : start + _READS_AT_ONCE]
+                for each, (entry, names) in zip(
+                    paths, await asyncio.gather(*(self._branch(session, path) for path in paths)), strict=True
+                ):
+                    if entry is not None:
+                        found[each] = entry
+                        below += [_joined(each, name) for name in names]
+            level = below
+        return dict(sorted(found.items()))
+
+    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
+        refuse_bad_operations(operations)
+        session = await self._ready()
+        if not self._is_open and any(isinstance(each, Create) and each.of_session for each in operations):
+            raise SessionLost("an entry of a session needs one: open it first")
+        if not operations and fence is None:
+            await session.ask(requests.Exists(self._at.within(ROOT), None), again=True)
+            return []
+        request = multi(operations, fence, self._at, self._access.acl)
+        size_bytes = len(request.serialize())
+        if size_bytes > MAX_REQUEST_BYTES:
+            raise CommitTooLarge(f"{len(operations)} operations take {size_bytes} bytes; ZooKeeper takes 1048575")
+        path = made(operations)
+        stat_of = [requests.Exists(self._at.within(path), None)] if path is not None else []
+        # Not a second time: what became of a request whose answer was lost is for the caller to find out.
+        results, *stats = await session.ask_all([request, *stat_of], again=False)
+        creation_id = next((stat.czxid for stat in stats if isinstance(stat, ZnodeStat)), -1)
+        return outcomes(results, operations, fence, self._at, creation_id)
+
+    def watch(self, path: str, callback: Callable[[], None]) -> Callable[[], None]:
+        self._refuse_when_closed()
+        at = self._at.within(path)
+        self._watches.add(at, callback)
+        return lambda: self._watches.remove(at, callback)
+
+    async def close(self) -> None:
+        self._closed = True
+        async with self._starting:
+            session, self._session = self._session, None
+            self._watches.use(None)
+            if session is not None:
+                await session.stop()
+
+    async def _ready(self) -> Session:
+        """The session, begun on first use. SessionLost after its end, until `open_session`."""
+        self._refuse_when_closed()
+        if self._lost:
+            raise SessionLost("the session has ended")
+        if self._session is None:
+            async with self._starting:
+                if self._session is None:
+                    self._refuse_when_closed()
+                    await self._start()
+        assert self._session is not None
+        return self._session
+
+    async def _start(self) -> None:
+        session = Session(self._at.hosts, self._access, self._state_changed)
+        await session.start()
+        try:
+            await self._make_chroot(session)
+        except BaseException:
+            await session.stop()
+            raise
+        self._session = session
+        self._watches.use(session)
+
+    async def _make_chroot(self, session: Session) -> None:
+        path = ""
+        for name in filter(None, self._at.chroot.split("/")):
+            path += "/" + name
+            try:
+                await session.ask(requests.Create(path, b"", self._access.acl(ROOT), 0), again=True)
+            except NodeExistsError:
+                continue
+
+    async def _branch(self, session: Session, path: str) -> tuple[Entry | None, list[str]]:
+        """An entry and the names below it; no names are asked for where the entry says that it has none."""
+        answer = await self._data(session, path)
+        if answer is None:
+            return None, []
+        data, stat = answer
+        return _entry(data, stat), await self._children(session, path) if stat.numChildren else []
+
+    async def _entry(self, session: Session, path: str) -> Entry | None:
+        answer = await self._data(session, path)
+        return None if answer is None else _entry(*answer)
+
+    async def _data(self, session: Session, path: str) -> tuple[bytes | None, Any] | None:
+        try:
+            answer: tuple[bytes | None, Any] = await session.ask(
+                requests.GetData(self._at.within(path), None), again=True
+            )
+        except NoNodeError:
+            return None
+        return answer
+
+    async def _children(self, session: Session, path: str) -> list[str]:
+        try:
+            names = await session.ask(requests.GetChildren(self._at.within(path), None), again=True)
+        except NoNodeError:
+            return []
+        return sorted(name for name in names if _joined(self._at.within(path), name) != _ZOOKEEPERS_OWN)
+
+    def _state_changed(self, session: Session, state: str) -> None:
+        if session is not self._session:
+            return
+        if state == KazooState.CONNECTED:
+            self._watches.connected(session)
+        elif state == KazooState.SUSPENDED:
+            log.warning("the connection to ZooKeeper is lost")
+        elif not self._lost:
+            log.warning("the ZooKeeper session has ended: nothing was heard from this process for its timeout")
+            self._lost = True
+            for callback in list(self._lost_callbacks) if self._is_open else ():
+                asyncio.get_running_loop().call_soon(callback)
+
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+
+
+def _entry(data: bytes | None, stat: Any) -> Entry:
+    return Entry(data, stat.version, stat.czxid, stat.ctime, stat.ephemeralOwner)
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path.rstrip('/')}/{name}"
+
+
+def _unneeded(done: asyncio.Future[Any]) -> None:
+    """The answer to a sync says nothing; a lost connection is told by the read that follows it."""
+    if not done.cancelled():
+        done.exception()

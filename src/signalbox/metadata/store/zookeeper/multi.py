@@ -1,0 +1,126 @@
+"""A commit as ZooKeeper's multi: all operations or none, the fence checked first.
+
+A multi's answer has the stat of what was written, but of what was made only the path. All entries that one multi makes
+have the same creation id (czxid), so the stat of any of them, asked for in the same breath, tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kazoo.exceptions import (
+    BadVersionError,
+    NoChildrenForEphemeralsError,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    RolledBackError,
+    RuntimeInconsistency,
+)
+from kazoo.protocol.serialization import (
+    CheckVersion,
+    SetData,
+    Transaction,
+)
+from kazoo.protocol.serialization import Create as CreateRequest
+from kazoo.protocol.serialization import Delete as DeleteRequest
+
+from signalbox.metadata.store.port import (
+    Check,
+    CommitRefused,
+    Create,
+    Delete,
+    Fence,
+    FencedOut,
+    KeyExists,
+    KeyHasChildren,
+    KeyMissing,
+    Operation,
+    Outcome,
+    ParentOfSession,
+    StoreError,
+    VersionConflict,
+    Write,
+)
+from signalbox.metadata.store.zookeeper.connect_string import ConnectString
+
+Acl = Callable[[str], Sequence[Any]]  # by a path of the store
+
+_ANY_VERSION = -1
+_EPHEMERAL, _SEQUENTIAL = 1, 2
+
+_REFUSALS: dict[type[Exception], tuple[type[CommitRefused], str]] = {
+    NodeExistsError: (KeyExists, "is there already"),
+    NoNodeError: (KeyMissing, "is not there"),
+    NotEmptyError: (KeyHasChildren, "has children"),
+    NoChildrenForEphemeralsError: (ParentOfSession, "its parent belongs to a session"),
+    BadVersionError: (VersionConflict, "has another version"),
+}
+
+
+def multi(operations: Sequence[Operation], fence: Fence | None, at: ConnectString, acl: Acl) -> Any:
+    """The request for a commit; an entry that is made gets the ACL of its path."""
+    requests = [_request(operation, at, acl) for operation in operations]
+    if fence is not None:
+        requests.insert(0, CheckVersion(at.within(fence.path), fence.version))
+    return Transaction(requests)
+
+
+def made(operations: Sequence[Operation]) -> str | None:
+    """A path that the commit makes, if there is one whose name is known beforehand."""
+    return next((each.path for each in operations if isinstance(each, Create) and not each.numbered), None)
+
+
+def outcomes(
+    results: Sequence[Any],
+    operations: Sequence[Operation],
+    fence: Fence | None,
+    at: ConnectString,
+    creation_id: int = -1,
+) -> list[Outcome]:
+    """What the operations left behind; what was made has `creation_id`. CommitRefused when one of them was refused,
+    StoreError for other faults."""
+    first = 1 if fence is not None else 0
+    for position, result in enumerate(results):
+        # The operations before and after the one at fault carry these two; its own error says what was wrong.
+        if not isinstance(result, Exception) or isinstance(result, (RolledBackError, RuntimeInconsistency)):
+            continue
+        if fence is not None and position == 0:
+            raise FencedOut(fence.path, f"the fence has left version {fence.version}")
+        path = operations[position - first].path
+        refused = _REFUSALS.get(type(result))
+        if refused is None:
+            raise StoreError(f"{path}: ZooKeeper answers {type(result).__name__}")
+        kind, problem = refused
+        raise kind(path, problem)
+    pairs = zip(operations, results[first:], strict=True)
+    return [_outcome(operation, result, at, creation_id) for operation, result in pairs]
+
+
+def _request(operation: Operation, at: ConnectString, acl: Acl) -> Any:
+    path = at.within(operation.path)
+    match operation:
+        case Create():
+            flags = (_EPHEMERAL if operation.of_session else 0) | (_SEQUENTIAL if operation.numbered else 0)
+            return CreateRequest(path, operation.data, acl(operation.path), flags)
+        case Write():
+            return SetData(path, operation.data, _version(operation.expected_version))
+        case Delete():
+            return DeleteRequest(path, _version(operation.expected_version))
+        case Check():
+            return CheckVersion(path, operation.expected_version)
+
+
+def _version(expected: int | None) -> int:
+    return _ANY_VERSION if expected is None else expected
+
+
+def _outcome(operation: Operation, result: Any, at: ConnectString, creation_id: int) -> Outcome:
+    match operation:
+        case Create():
+            return Outcome(result.removeprefix(at.chroot), 0, creation_id)
+        case Write():
+            return Outcome(operation.path, result.version, result.czxid)
+        case Delete() | Check():
+            return Outcome(operation.path, _version(operation.expected_version), -1)

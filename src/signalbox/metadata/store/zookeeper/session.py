@@ -1,0 +1,184 @@
+"""One ZooKeeper session over kazoo, spoken to from the event loop.
+
+kazoo runs in threads of its own: one writes and reads the socket, two call back. Requests are queued from the loop and
+sent in that order, which ZooKeeper keeps; answers and events are handed to the loop. When a session has ended kazoo
+would open a new one by itself and send what comes then in that: a commit that was meant for the old session must not
+be applied in the new one, so `_Client` takes nothing more from the moment the end is known, under one lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import (
+    AuthFailedError,
+    ConnectionClosedError,
+    ConnectionLoss,
+    NoAuthError,
+    SessionExpiredError,
+    SessionMovedError,
+)
+from kazoo.protocol.states import KazooState, KeeperState
+
+from signalbox.metadata.store.port import SessionLost, StoreError, StoreUnavailable
+from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
+
+log = logging.getLogger(__name__)
+
+_ENDED = (KeeperState.EXPIRED_SESSION, KeeperState.AUTH_FAILED, KeeperState.CLOSED)
+
+
+class Session:
+    """`on_state` is called on the loop with kazoo's states: CONNECTED (again), SUSPENDED, LOST."""
+
+    def __init__(self, hosts: str, access: ZooKeeperAccess, on_state: Callable[[Session, str], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._hosts = hosts
+        self._access = access
+        self._on_state = on_state
+        self._connected = asyncio.Event()
+        self.ended = False
+        self._client = _Client(
+            hosts, timeout=access.session_timeout_ms / 1000, connection_retry={"max_delay": 1.0}, **access.options
+        )
+        self._client.add_listener(lambda state: self._call_on_loop(self._state_changed, state))
+
+    @property
+    def session_id(self) -> int:
+        """ZooKeeper's id, a signed number of 64 bits."""
+        identity = self._client.client_id
+        return int(identity[0]) if identity else 0
+
+    async def start(self) -> None:
+        """Connect. StoreUnavailable within the connection timeout."""
+        timeout_s = self._access.connection_timeout_ms / 1000
+        self._client.start_async()
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._connected.wait()
+        except TimeoutError:
+            await self.stop()
+            raise StoreUnavailable(f"no ZooKeeper at {self._hosts} within {timeout_s:g} s") from None
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """End the session; entries of it vanish. Does nothing the second time."""
+        await asyncio.to_thread(self._stop)
+
+    async def ask(self, request: Any, *, again: bool) -> Any:
+        """ZooKeeper's answer to a request. `again`: ask once more after a lost connection (what changes nothing)."""
+        return (await self.ask_all([request], again=again))[0]
+
+    async def ask_all(self, requests: Sequence[Any], *, again: bool) -> list[Any]:
+        """The answers to requests that are sent in one go; what goes wrong with the first is raised, an error of a
+        later one stands in its place.
+
+        SessionLost, StoreUnavailable (the fate of what was asked is unknown), StoreError; kazoo's own errors about
+        entries (NoNodeError and its like) are passed on."""
+        try:
+            async with asyncio.timeout(self._access.session_timeout_ms / 1000):
+                while True:
+                    await self._until_connected()
+                    answers = [self.send(request) for request in requests]
+                    try:
+                        return [await answers[0], *await asyncio.gather(*answers[1:], return_exceptions=True)]
+                    except (ConnectionLoss, SessionMovedError) as error:
+                        if not again:
+                            raise StoreUnavailable(f"the connection to ZooKeeper was lost: {error!r}") from error
+        except TimeoutError:
+            raise StoreUnavailable(
+                f"ZooKeeper at {self._hosts} did not answer within {self._access.session_timeout_ms} ms"
+            ) from None
+        except SessionExpiredError as error:
+            raise SessionLost("the session has ended") from error
+        except ConnectionClosedError as error:
+            raise StoreUnavailable("the connection to ZooKeeper is closed") from error
+        except (AuthFailedError, NoAuthError) as error:
+            raise StoreError(f"ZooKeeper refuses this broker: {error!r}") from error
+
+    def send(self, request: Any) -> asyncio.Future[Any]:
+        """Queue a request now; its answer, or kazoo's error."""
+        future: asyncio.Future[Any] = self._loop.create_future()
+        answer = self._client.handler.async_result()
+        answer.rawlink(lambda done: self._call_on_loop(_settle, future, done))
+        self._client._call(request, answer)
+        return future
+
+    def watcher(self, callback: Callable[[], None]) -> Callable[[Any], None]:
+        """For kazoo: calls `callback` on the loop when what is watched has changed."""
+
+        def heard(event: Any) -> None:
+            if event.type != "NONE":  # that one only says that the connection changed, which `on_state` tells
+                self._call_on_loop(callback)
+
+        return heard
+
+    async def _until_connected(self) -> None:
+        if self.ended:
+            raise SessionExpiredError
+        await self._connected.wait()
+        if self.ended:
+            raise SessionExpiredError
+
+    def _state_changed(self, state: str) -> None:
+        if state == KazooState.CONNECTED:
+            self._connected.set()
+        elif state == KazooState.SUSPENDED:
+            self._connected.clear()
+        else:
+            self.ended = True
+            self._connected.set()  # whoever waits is told
+        self._on_state(self, state)
+
+    def _call_on_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(callback, *arguments)
+        except RuntimeError:
+            log.debug("the event loop is closed; ZooKeeper's news is not needed any more")
+
+    def _stop(self) -> None:
+        try:
+            self._client.stop()
+            self._client._safe_close()  # `stop` leaves the threads of a session that ended by itself
+            self._client.close()
+        except Exception as error:
+            log.warning("the ZooKeeper session could not be closed and will expire: %r", error)
+
+
+class _Client(KazooClient):  # type: ignore[misc]  # kazoo has no types
+    """kazoo's client for one session only."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._gate = threading.RLock()
+        self._session_ended = False
+        super().__init__(*arguments, **options)
+
+    def _session_callback(self, state: Any) -> None:
+        with self._gate:
+            if state in _ENDED:
+                self._session_ended = True
+                self._stopped.set()  # no session after this one: the connecting loop ends
+            super()._session_callback(state)
+
+    def _call(self, request: Any, async_object: Any) -> Any:
+        with self._gate:
+            if self._session_ended:
+                async_object.set_exception(SessionExpiredError())
+                return False
+            return super()._call(request, async_object)
+
+
+def _settle(future: asyncio.Future[Any], done: Any) -> None:
+    if future.done():
+        return
+    if done.exception is not None:
+        future.set_exception(done.exception)
+    else:
+        future.set_result(done.value)

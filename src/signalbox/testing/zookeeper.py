@@ -1,0 +1,120 @@
+"""A real ZooKeeper ensemble on loopback, of Debian's package `zookeeper`, ended with whoever began it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+JAR = Path("/usr/share/java/zookeeper.jar")
+_READY_S = 60
+TICK_MS = 200  # sessions may be as short as two of these
+
+
+class ZooKeeperServer:
+    """One server of an ensemble; `peers` are the (quorum port, election port) of all, empty for a server alone."""
+
+    def __init__(self, folder: Path, server_id: int = 1, peers: list[tuple[int, int]] | None = None) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = free_ports(1)[0]
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = [
+            f"dataDir={folder}",
+            f"tickTime={TICK_MS}",
+            "initLimit=50",
+            "syncLimit=25",
+            f"clientPort={self.port}",
+            "clientPortAddress=127.0.0.1",
+            "admin.enableServer=false",
+            "maxSessionTimeout=60000",
+            "4lw.commands.whitelist=*",
+            *(
+                f"server.{number}=127.0.0.1:{quorum}:{election}"
+                for number, (quorum, election) in enumerate(peers or (), 1)
+            ),
+        ]
+        (folder / "zoo.cfg").write_text("\n".join(lines) + "\n")
+        (folder / "myid").write_text(str(server_id))
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Run the server; `wait` tells when it serves."""
+        if not JAR.exists():
+            raise RuntimeError(f"{JAR} is not there: apt-get install zookeeper")
+        with (self._folder / "server.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                ["java", "-Xmx256m", "-cp", str(JAR), "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+                 str(self._folder / "zoo.cfg")],
+                stdout=log, stderr=log,
+            )  # fmt: skip
+
+    def wait(self) -> None:
+        """Until the server serves (as leader, follower or alone)."""
+        deadline = time.monotonic() + _READY_S
+        while time.monotonic() < deadline:
+            assert self._process is not None
+            if self._process.poll() is not None:
+                break
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1) as sock:
+                sock.sendall(b"srvr")
+                if b"Mode:" in sock.makefile("rb").read():
+                    return
+            time.sleep(0.05)
+        raise RuntimeError(f"ZooKeeper does not serve: {(self._folder / 'server.log').read_text()[-3000:]}")
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        self._signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """SIGKILL, and gone."""
+        if self._process is not None:
+            self._signal(signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def _signal(self, number: int) -> None:
+        assert self._process is not None
+        if self._process.poll() is None:
+            os.kill(self._process.pid, number)
+
+
+@contextlib.contextmanager
+def ensemble(folder: Path, servers: int = 1) -> Iterator[list[ZooKeeperServer]]:
+    """A running ensemble; killed at the end."""
+    peers = []
+    if servers > 1:
+        ports = free_ports(2 * servers)
+        peers = list(zip(ports[::2], ports[1::2], strict=True))
+    started = [ZooKeeperServer(folder / f"zookeeper-{number}", number, peers) for number in range(1, servers + 1)]
+    try:
+        for server in started:
+            server.start()
+        for server in started:
+            server.wait()
+        yield started
+    finally:
+        for server in started:
+            server.kill()
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on at the moment."""
+    with contextlib.ExitStack() as stack:
+        socks = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for sock in socks:
+            sock.bind(("127.0.0.1", 0))
+        return [sock.getsockname()[1] for sock in socks]

@@ -1,0 +1,29 @@
+"""Who may read and write what the brokers make in ZooKeeper (zookeeper.set.acl, facts 2.2)."""
+
+from __future__ import annotations
+
+import pytest
+from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
+
+from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
+
+
+def test_everything_is_open_unless_asked_otherwise() -> None:
+    assert ZooKeeperAccess().acl("/config/users/alice") == OPEN_ACL_UNSAFE
+
+
+@pytest.mark.parametrize(
+    ("path", "world_reads"),
+    [
+        ("/brokers/topics/t", True),
+        ("/config/topics/t", True),
+        ("/config/users", False),
+        ("/config/users/alice", False),
+        ("/config/brokers/1", False),
+        ("/delegation_token/tokens/x", False),
+        ("/config/usersome", True),
+    ],
+)
+def test_only_creators_write_and_credentials_are_theirs_alone(path: str, world_reads: bool) -> None:
+    acl = ZooKeeperAccess(only_creators_write=True).acl(path)
+    assert list(acl) == [*CREATOR_ALL_ACL, *(READ_ACL_UNSAFE if world_reads else [])]

@@ -1,0 +1,121 @@
+"""The metadata store's contract on a real ZooKeeper (SPEC M1), alone and with a chroot; the suite is `test_port.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kazoo.client import KazooClient
+
+from signalbox.metadata.store.port import CommitTooLarge, Create, MetadataStore, StoreUnavailable
+from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
+from signalbox.metadata.store.zookeeper.adapter import ZooKeeperMetadataStore
+from signalbox.metadata.store.zookeeper.connect_string import parse_connect_string
+from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
+from tests.metadata.store.test_port import *  # noqa: F403 (the contract, run with this file's `show`)
+from tests.metadata.store.test_port import Scenario, Show
+from tests.system.provision import zookeeper
+
+pytestmark = pytest.mark.spec("M1")
+
+_ACCESS = ZooKeeperAccess(session_timeout_ms=2_000, connection_timeout_ms=20_000)
+_chroots = itertools.count()
+
+
+class ZooKeeperWorld:
+    """A chroot of its own in the server of this file."""
+
+    def __init__(self, server: ZooKeeperServer) -> None:
+        self._server = server
+        self._at = parse_connect_string(f"{server.address}/contract/{next(_chroots)}")
+        self._participants: list[ZooKeeperMetadataStore] = []
+
+    def participant(self) -> ZooKeeperMetadataStore:
+        store = ZooKeeperMetadataStore(self._at, _ACCESS)
+        self._participants.append(store)
+        return store
+
+    async def doomed(self) -> MetadataStore:
+        store = self.participant()
+        await store.open_session()
+        asyncio.get_running_loop().call_later(0.3, _end_session, self._server.address, _client(store).client_id)
+        return store
+
+    def kill(self, store: Any) -> None:
+        client = _client(store)
+        client._stopped.set()  # its threads end without a word to the server
+        client._connection._socket.shutdown(socket.SHUT_RDWR)
+
+    async def close(self) -> None:
+        for store in self._participants:
+            await store.close()
+
+
+def _client(store: ZooKeeperMetadataStore) -> Any:
+    assert store._session is not None
+    return store._session._client
+
+
+def _end_session(address: str, identity: tuple[int, bytes]) -> None:
+    """End somebody's session at the server, as its timeout would: enter it by its id and password, and close it."""
+
+    def end() -> None:
+        double = KazooClient(address, client_id=identity)
+        double.start()
+        double.stop()
+        double.close()
+
+    threading.Thread(target=end).start()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
+    zookeeper()
+    with ensemble(tmp_path_factory.mktemp("zookeeper")) as (only,):
+        yield only
+
+
+@pytest.fixture
+def show(server: ZooKeeperServer) -> Show:
+    """Runs a scenario of the contract in a world of its own."""
+
+    def run(scenario: Scenario) -> None:
+        async def in_world() -> None:
+            world = ZooKeeperWorld(server)
+            try:
+                async with asyncio.timeout(30):
+                    await scenario(world)
+            finally:
+                await world.close()
+
+        asyncio.run(in_world())
+
+    return run
+
+
+def test_a_commit_that_zookeeper_would_not_take_is_refused_before_it_is_sent(server: ZooKeeperServer) -> None:
+    async def scenario() -> None:
+        store = ZooKeeperMetadataStore(parse_connect_string(f"{server.address}/large"), _ACCESS)
+        with pytest.raises(CommitTooLarge, match="1048575"):
+            await store.commit([Create(f"/{number}", b"x" * 600_000) for number in range(2)])
+        assert await store.children("/") == []
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_nobody_there_is_said_within_the_connection_timeout(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        access = ZooKeeperAccess(connection_timeout_ms=300)
+        store = ZooKeeperMetadataStore(parse_connect_string("127.0.0.1:1"), access)
+        with pytest.raises(StoreUnavailable, match=r"no ZooKeeper at 127\.0\.0\.1:1 within 0\.3 s"):
+            await store.open_session()
+        await store.close()
+
+    asyncio.run(scenario())

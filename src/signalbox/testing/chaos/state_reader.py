@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from signalbox.metadata import layout
 from signalbox.metadata.controller_claim import decode_claim
+from signalbox.metadata.entity_config import Configs, decode_configs
 from signalbox.metadata.partition_state import decode_partition_state
 from signalbox.metadata.store.port import Entry
 from signalbox.metadata.store.sqlite.database import Database
@@ -46,6 +47,12 @@ class StateReader:
             for path, entry in tree.items()
             if path.endswith("/state")
         }
+
+    def configs(self, entity_path: str) -> Configs:
+        """What is set for an entity, such as `brokers/1`; empty if nothing is."""
+        path = f"{layout.CONFIG}/{entity_path}"
+        entry = self._entries.read(path)
+        return {} if entry is None else decode_configs(path, entry.data)
 
     def what_is_missing(self, brokers: int) -> str:
         """Why the cluster is not whole (no controller, a broker not registered, a replica out of sync); "" if it is."""

@@ -1,0 +1,156 @@
+"""A cluster with its metadata in a real ZooKeeper: its own faults, the ensemble's, Kafka 3.9's tools as readers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+from confluent_kafka.cimpl import NewTopic
+
+from signalbox.testing.chaos.free_ports import free_ports
+from signalbox.testing.chaos.state_reader import state_in_zookeeper
+from signalbox.testing.process_cluster import ProcessCluster
+from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
+from tests.system import provision
+from tests.system.clusters import QUICK, until
+from tests.system.loaded import PARTITIONS, SESSION_S, TOPIC, LoadedCluster, loaded_cluster
+from tests.system.test_kill import (  # run here on this file's `loaded`
+    test_a_controller_that_sleeps_longer_than_its_session_is_fenced as test_a_sleeping_controller_is_fenced,
+)
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.spec("M1", "M3")]
+__all__ = ["test_a_sleeping_controller_is_fenced"]
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> Iterator[LoadedCluster]:
+    provision.zookeeper()
+    with loaded_cluster(tmp_path / "cluster", store="zookeeper") as running:
+        yield running
+
+
+@pytest.mark.slow
+def test_a_killed_controller_is_followed_and_nothing_is_lost(loaded: LoadedCluster) -> None:
+    with loaded.load():
+        victim = loaded.controller()
+        loaded.cluster.kill(victim)
+        until(lambda: loaded.state.controller_id() not in (victim, -1), "a successor", timeout_s=SESSION_S * 5)
+        until(lambda: victim not in loaded.state.leaders(TOPIC).values(), "new leaders")
+        loaded.wait_for_more(500)
+        loaded.cluster.start_broker(victim)
+        loaded.wait_until_whole()
+    loaded.judge()
+
+
+@pytest.mark.slow
+def test_an_ensemble_loses_its_servers_one_after_another_and_all_at_once(tmp_path: Path) -> None:
+    """Three servers: without one all goes on; without two nothing is decided, but data flows; with all back, all is."""
+    provision.zookeeper()
+    with ensemble(tmp_path / "ensemble", servers=3) as servers:
+        connect = ",".join(server.address for server in servers) + "/signalbox"
+        overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}", "zookeeper.session.timeout.ms": "10000"}
+        cluster = ProcessCluster(tmp_path / "cluster", 3, first_port=free_ports(9, Random()), overrides=overrides)
+        with cluster, state_in_zookeeper(connect) as state:
+            admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
+            create(admin, TOPIC)
+            loaded = LoadedCluster(cluster, state)
+            with loaded.load():
+                servers[0].kill()
+                loaded.wait_for_more(300)
+                create(admin, "without-one")
+                servers[1].kill()
+                loaded.wait_for_more(500)
+                for server in servers[:2]:
+                    server.start()
+                for server in servers[:2]:
+                    server.wait()
+                loaded.wait_until_whole()
+                create(admin, "whole-again")
+            loaded.judge()
+
+
+def create(admin: AdminClient, topic: str) -> None:
+    """Three partitions on three brokers, two of which must have a record before it is acknowledged."""
+    new = NewTopic(topic, PARTITIONS, replication_factor=3, config={"min.insync.replicas": "2"})
+    admin.create_topics([new], operation_timeout=20)[topic].result(30)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
+    provision.zookeeper()
+    with ensemble(tmp_path_factory.mktemp("zookeeper")) as (only,):
+        yield only
+
+
+@pytest.fixture(scope="module")
+def chroot(server: ZooKeeperServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """zookeeper.connect of a running cluster with a topic and configs of its own."""
+    connect = f"{server.address}/kafka/cluster-1"
+    overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}"}
+    with ProcessCluster(tmp_path_factory.mktemp("cluster"), 3, overrides=overrides) as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
+        create(admin, "seen")
+        retention = ConfigEntry("log.retention.ms", "3600000", incremental_operation=AlterConfigOpType.SET)
+        broker = ConfigResource(ResourceType.BROKER, "2", incremental_configs=[retention])
+        for done in admin.incremental_alter_configs([broker]).values():
+            done.result(20)
+        yield connect
+
+
+@pytest.mark.slow
+@pytest.mark.spec("M2", "L8")
+def test_kafkas_own_shell_reads_every_path(chroot: str) -> None:
+    """The paths of facts 2.2 that a cluster of this kind has, as Kafka 3.9's zookeeper-shell gives them."""
+    paths = {
+        "/cluster/id": {"version", "id"},
+        "/controller": {"version", "brokerid", "timestamp", "kraftControllerEpoch"},
+        "/brokers/ids/1": {"version", "host", "port", "jmx_port", "timestamp", "endpoints", "features",
+                           "listener_security_protocol_map", "control_plane_listener", "privileged_listener"},
+        "/brokers/topics/seen": {"version", "topic_id", "partitions", "adding_replicas", "removing_replicas"},
+        "/brokers/topics/seen/partitions/0/state": {"version", "leader", "leader_epoch", "controller_epoch", "isr"},
+        "/config/topics/seen": {"version", "config"},
+        "/config/brokers/2": {"version", "config"},
+    }  # fmt: skip
+    printed = shell(chroot, *(f"get {path}" for path in paths), "get /controller_epoch", "ls /brokers/ids")
+    objects = [json.loads(line) for line in printed if line.startswith("{")]
+    assert [set(each) for each in objects] == [fields - {"privileged_listener"} for fields in paths.values()]
+    assert objects[2]["version"] == 5
+    assert "1" in printed, "the controller epoch is plain text"
+    assert "[1, 2, 3]" in printed
+
+
+@pytest.mark.slow
+@pytest.mark.spec("M2")
+def test_kafkas_own_config_tool_knows_our_brokers_and_we_its_configs(chroot: str) -> None:
+    """It changes brokers that do not run, and whether one runs it reads off our registrations."""
+
+    def configs(broker_id: int, *action: str) -> str:
+        entity = ("--entity-type", "brokers", "--entity-name", str(broker_id))
+        return kafka39("kafka.admin.ConfigCommand", "--zookeeper", chroot, *action, *entity)
+
+    with pytest.raises(AssertionError, match="broker 2 is running"):
+        configs(2, "--describe")
+    configs(9, "--alter", "--add-config", "log.retention.ms=7200000")
+    assert "log.retention.ms=7200000" in configs(9, "--describe")
+    with state_in_zookeeper(chroot) as state:
+        assert state.configs("brokers/9") == {"log.retention.ms": "7200000"}
+        assert state.configs("brokers/2") == {"log.retention.ms": "3600000"}
+
+
+def shell(connect: str, *commands: str) -> list[str]:
+    """The lines that zookeeper-shell prints for these commands."""
+    main = "org.apache.zookeeper.ZooKeeperMainWithTlsSupportForKafka"
+    return kafka39(main, "-server", connect, text="\n".join([*commands, "quit", ""])).splitlines()
+
+
+def kafka39(main: str, *arguments: str, text: str = "") -> str:
+    """What a program of Apache Kafka 3.9 prints."""
+    java = [provision.command("java"), "-Xmx256m", "-cp", provision.jars("kafka39"), main, *arguments]
+    run = subprocess.run(java, input=text, capture_output=True, text=True, timeout=90)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout

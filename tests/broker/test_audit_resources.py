@@ -10,6 +10,7 @@ from signalbox.broker.audit_resources import first_error, named_resources
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from signalbox.protocol.messages.create_acls import CreateAclsRequest
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
@@ -54,6 +55,15 @@ FILTERS = DeleteAclsRequest(
 )
 
 
+SCRAM = AlterUserScramCredentialsRequest(
+    deletions=[AlterUserScramCredentialsRequest.ScramCredentialDeletion(name="carol")],
+    upsertions=[
+        AlterUserScramCredentialsRequest.ScramCredentialUpsertion(name=name, salt=b"s", salted_password=b"secret")
+        for name in ("alice", "carol")
+    ],
+)
+
+
 @pytest.mark.parametrize(
     ("key", "body", "named"),
     [
@@ -68,6 +78,7 @@ FILTERS = DeleteAclsRequest(
         (ApiKey.CONTROLLED_SHUTDOWN, ControlledShutdownRequest(broker_id=3), "broker 3"),
         (ApiKey.CREATE_ACLS, ACLS, "TOPIC:t User:a"),
         (ApiKey.DELETE_ACLS, FILTERS, "TOPIC:? User:a,UNKNOWN:t ?"),
+        (ApiKey.ALTER_USER_SCRAM_CREDENTIALS, SCRAM, "carol,alice"),
         (ApiKey.METADATA, None, ""),
     ],
 )

@@ -14,6 +14,7 @@ from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerId
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest
 from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from signalbox.protocol.messages.create_acls import CreateAclsRequest
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
@@ -61,6 +62,15 @@ def test_every_decision_has_a_refusal() -> None:
         ),
         (ApiKey.CREATE_ACLS, CreateAclsRequest(creations=[CreateAclsRequest.AclCreation()] * 2), "results", 2),
         (ApiKey.DELETE_ACLS, DeleteAclsRequest(filters=[DeleteAclsRequest.DeleteAclsFilter()]), "filter_results", 1),
+        (
+            ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+            AlterUserScramCredentialsRequest(
+                deletions=[AlterUserScramCredentialsRequest.ScramCredentialDeletion(name="a")],
+                upsertions=[AlterUserScramCredentialsRequest.ScramCredentialUpsertion(name=name) for name in "ab"],
+            ),
+            "results",
+            2,
+        ),
     ],
 )
 def test_per_resource(api_key: ApiKey, request_: Any, part: str, count: int) -> None:

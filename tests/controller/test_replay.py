@@ -121,6 +121,33 @@ def test_configs() -> None:
     assert len([path for path in found if path.startswith("/config/changes/")]) == 5
 
 
+def test_users_without_configs_are_forgotten() -> None:
+    user = [rec.ConfigsSet("users/u", {"a": "1"}), rec.ConfigsSet("users/u", {"a": "2"})]
+    found = check(user, [rec.ConfigsSet("users/u", {})])
+    assert "/config/users/u" not in found
+    assert len([path for path in found if path.startswith("/config/changes/config")]) == 3
+    assert json.loads(check(user, [rec.ConfigsSet("users/u", {}), user[0]])["/config/users/u"])["config"] == {"a": "1"}
+
+
+def test_a_user_with_clients_keeps_its_entry() -> None:
+    """Another program keeps quotas of a user's clients below the user."""
+
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await stored(store)
+        await store.commit([Create("/config/users/u"), Create("/config/users/u/clients")])
+        context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        for configs in ({"a": "1"}, {}):
+            context, operations = replay(context, [rec.ConfigsSet("users/u", configs)])
+            await store.commit(operations)
+        entry = await store.read("/config/users/u")
+        assert entry is not None
+        assert json.loads(entry.data or b"")["config"] == {}
+        assert (await load_context(store, 1, 5, lambda: asyncio.sleep(0))).configs == context.configs
+
+    asyncio.run(run())
+
+
 @pytest.mark.spec("M2")
 def test_acls() -> None:
     topic = ResourcePattern(ResourceType.TOPIC, "t")

@@ -26,3 +26,22 @@ def test_bad_payloads_are_named() -> None:
     for data in (b"", b"{}", b'{"version":1,"entity_type":"users","entity_name":"u"}'):
         with pytest.raises(BadEntry, match="/n"):
             config.decode_config_change("/n", data)
+
+
+@pytest.mark.parametrize(
+    ("user", "entity"),
+    [
+        ("alice", "users/alice"),
+        ("CN=a b,O=x*~é/+", "users/CN%3Da%20b%2CO%3Dx%2A%7E%C3%A9%2F%2B"),
+        ("<default>", "users/%3Cdefault%3E"),
+        ("..", "users/%2E%2E"),
+    ],
+)
+def test_users_by_entity_path(user: str, entity: str) -> None:
+    assert config.user_entity(user) == entity
+    assert config.user_of(entity) == user
+
+
+@pytest.mark.parametrize("path", ["users/<default>", "users/a/clients/b", "topics/t", "clients/a"])
+def test_what_is_no_user(path: str) -> None:
+    assert config.user_of(path) is None

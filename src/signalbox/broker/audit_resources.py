@@ -49,6 +49,11 @@ def _reassigned_partitions(body: Any) -> Iterable[str]:
     return (f"{topic.name}-{each.partition_index}" for topic in body.topics for each in topic.partitions)
 
 
+def _scram_users(body: Any) -> Iterable[str]:
+    """Whose credentials; never what they are."""
+    return dict.fromkeys(each.name for each in (*body.deletions, *body.upsertions))
+
+
 _NAMES: dict[int, Callable[[Any], Iterable[str]]] = {
     ApiKey.CREATE_TOPICS: _topic_names,
     ApiKey.CREATE_PARTITIONS: _topic_names,
@@ -59,6 +64,7 @@ _NAMES: dict[int, Callable[[Any], Iterable[str]]] = {
     ApiKey.DELETE_ACLS: _acl_filters,
     ApiKey.ELECT_LEADERS: _elected_partitions,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: _reassigned_partitions,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _scram_users,
     ApiKey.CONTROLLED_SHUTDOWN: lambda body: [f"broker {body.broker_id}"],
 }
 

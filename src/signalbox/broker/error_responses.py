@@ -289,6 +289,12 @@ def _alter_partition_reassignments(asked: ApiRequest, response: type[Any], code:
     )
 
 
+def _alter_user_scram_credentials(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
+    result = response.AlterUserScramCredentialsResult
+    users = dict.fromkeys(each.name for each in (*asked.body.deletions, *asked.body.upsertions))
+    return response(results=[result(user=user, error_code=code, error_message=message) for user in users])
+
+
 _SHAPES: dict[int, Shape] = {
     ApiKey.PRODUCE: _produce,
     ApiKey.FETCH: _fetch,
@@ -308,6 +314,7 @@ _SHAPES: dict[int, Shape] = {
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
     ApiKey.CREATE_ACLS: _create_acls,
     ApiKey.DELETE_ACLS: _delete_acls,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,
     ApiKey.DESCRIBE_CONFIGS: _describe_configs,
     ApiKey.ALTER_CONFIGS: _alter_configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _alter_configs,

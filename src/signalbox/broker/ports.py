@@ -101,6 +101,14 @@ class AclReading(Protocol):
         ...
 
 
+class UserConfigs(Protocol):
+    """What is stored of users: their SCRAM credentials by mechanism, and quotas."""
+
+    async def current(self) -> Mapping[str, Mapping[str, str]]:
+        """Configs by user, with all that was stored before this was asked."""
+        ...
+
+
 class TopicCreation(Protocol):
     """Creates missing topics on behalf of Metadata and FindCoordinator (F10): in-flight requests are joined."""
 

@@ -15,6 +15,7 @@ from signalbox.controller.election_control import elect_leaders
 from signalbox.controller.partition_creation import create_partitions
 from signalbox.controller.producer_ids import allocate_producer_ids
 from signalbox.controller.reassignment_control import alter_partition_reassignments, list_partition_reassignments
+from signalbox.controller.scram_control import alter_user_scram_credentials
 from signalbox.controller.topic_control import create_topics
 from signalbox.controller.topic_deletion import delete_topics
 from signalbox.protocol.api_table import ApiKey
@@ -32,6 +33,7 @@ DECISIONS: dict[ApiKey, Decide] = {
     ApiKey.ELECT_LEADERS: elect_leaders,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: alter_partition_reassignments,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: list_partition_reassignments,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: alter_user_scram_credentials,
     ApiKey.CONTROLLED_SHUTDOWN: controlled_shutdown,
     ApiKey.ALTER_PARTITION: alter_partition,
     ApiKey.ALLOCATE_PRODUCER_IDS: allocate_producer_ids,

@@ -153,10 +153,11 @@ def _topic(name: str, entries: Mapping[str, Entry]) -> ControlledTopic:
 
 
 def _configs(tree: Mapping[str, Entry]) -> dict[str, Configs]:
+    """By entity path. What stands there without configs is in it too, so that nobody makes it again."""
     configs = {}
     for path, entry in tree.items():
-        entity_path = path.removeprefix(layout.CONFIG + "/")
-        if "/" in entity_path and not path.startswith(layout.CONFIG_CHANGES) and entry.data is not None:
+        entity_path = path.removeprefix(layout.CONFIG).removeprefix("/")
+        if "/" in entity_path and not path.startswith(layout.CONFIG_CHANGES):
             configs[entity_path] = decode_configs(path, entry.data)
     return configs
 

@@ -15,6 +15,7 @@ from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerId
 from signalbox.protocol.messages.alter_configs import AlterConfigsResponse
 from signalbox.protocol.messages.alter_partition import AlterPartitionResponse
 from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsResponse
+from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownResponse
 from signalbox.protocol.messages.create_acls import CreateAclsResponse
 from signalbox.protocol.messages.create_partitions import CreatePartitionsResponse
@@ -137,6 +138,14 @@ def _alter_partition_reassignments(request: Any, error: Error) -> Message:
     )
 
 
+def _alter_user_scram_credentials(request: Any, error: Error) -> Message:
+    result = AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult
+    users = dict.fromkeys(each.name for each in (*request.deletions, *request.upsertions))
+    return AlterUserScramCredentialsResponse(
+        results=[result(user=user, error_code=error, error_message=error.message) for user in users]
+    )
+
+
 def _controlled_shutdown(request: Any, error: Error) -> Message:
     # The one API whose answer for "not the controller" has another number (facts §4.3).
     told = Error.STALE_CONTROLLER_EPOCH if error is Error.NOT_CONTROLLER else error
@@ -156,6 +165,7 @@ REFUSALS: dict[ApiKey, Callable[[Any, Error], Message]] = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: lambda request, error: ListPartitionReassignmentsResponse(
         error_code=error, error_message=error.message
     ),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,
     ApiKey.CONTROLLED_SHUTDOWN: _controlled_shutdown,
     ApiKey.ALTER_PARTITION: lambda request, error: AlterPartitionResponse(error_code=error),
     ApiKey.ALLOCATE_PRODUCER_IDS: lambda request, error: AllocateProducerIdsResponse(error_code=error),

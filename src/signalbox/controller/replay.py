@@ -27,6 +27,9 @@ from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.store.port import Create, Delete, Operation, Write
 from signalbox.metadata.topic_assignment import TopicAssignment
 
+# Users, clients and addresses without configs are forgotten; topics and brokers keep their entry (facts §2.5).
+_WITHOUT_CONFIGS_NO_ENTRY = ("users/", "clients/", "ips/")
+
 
 def replay(context: ControllerContext, records: Iterable[rec.Record]) -> tuple[ControllerContext, list[Operation]]:
     """The context after `records`, and what must be stored for it to be true."""
@@ -92,7 +95,13 @@ class _Draft:
     def set_configs(self, entity_path: str, configs: Configs) -> None:
         """An entity's configs, whether or not it had an entry."""
         path = f"{layout.CONFIG}/{entity_path}"
-        exists = entity_path in self.see("configs")
+        known = self.see("configs")
+        exists = entity_path in known
+        forgotten = not configs and entity_path.startswith(_WITHOUT_CONFIGS_NO_ENTRY)
+        if forgotten and exists and not any(each.startswith(entity_path + "/") for each in known):
+            self.store(Delete(path))
+            del self.own("configs")[entity_path]
+            return
         self.store(Write(path, encode_configs(configs)) if exists else Create(path, encode_configs(configs)))
         self.own("configs")[entity_path] = configs
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote, unquote
+
 from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
+from signalbox.metadata.layout import DEFAULT_ENTITY
 
 Configs = dict[str, str]
 
@@ -35,3 +38,24 @@ def decode_config_change(path: str, data: bytes | None) -> str:
     if payload.get("entity_type") in ("topics", "clients") and "entity_name" in payload:
         return f"{payload['entity_type']}/{payload['entity_name']}"
     raise BadEntry(f"{path} names no entity")
+
+
+def entity_name(name: str) -> str:
+    """A user's or client's name as an entry can be called: percent-encoded as Kafka's Sanitizer does, and besides what
+    ZooKeeper has another meaning for (`.` and `..`)."""
+    if name in (".", ".."):
+        return name.replace(".", "%2E")
+    return quote(name, safe="").replace("~", "%7E")
+
+
+def user_entity(user: str) -> str:
+    """The entity path of a user's configs."""
+    return f"users/{entity_name(user)}"
+
+
+def user_of(entity_path: str) -> str | None:
+    """The user whose configs stand at an entity path; None for all others, and for `<default>`."""
+    folder, _, name = entity_path.partition("/")
+    if folder != "users" or "/" in name or name == DEFAULT_ENTITY:
+        return None
+    return unquote(name)

@@ -12,7 +12,7 @@ from signalbox.common.start_refused import StartRefused
 from signalbox.network.listener_security import ListenerSecurity, build_security
 from signalbox.network.network_settings import NetworkSettings, read_network_settings
 from signalbox.security.authorizer import Authorizer
-from signalbox.security.sasl.scram import NoCredentials
+from signalbox.security.sasl.scram import NoCredentials, ScramCredentials
 from signalbox.wiring.authorizers import build_authorizer
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.outbound import connection_settings, outbound_security
@@ -34,11 +34,11 @@ class Guards:
     authorizer: Authorizer
 
 
-def read_guards(config: NodeConfig) -> Guards:
-    """ConfigRefused with every fault."""
+def read_guards(config: NodeConfig, scram_credentials: ScramCredentials | None = None) -> Guards:
+    """`scram_credentials` are looked up at every login. ConfigRefused with every fault."""
     table = config.listeners
     network, faults = read_network_settings(config.given, [row.name for row in table])
-    listeners, more = build_security(table, network, NoCredentials())
+    listeners, more = build_security(table, network, scram_credentials or NoCredentials())
     faults += more
     inter_broker, more = outbound_security(
         table.inter_broker_listener_name, table.inter_broker_security_protocol, network

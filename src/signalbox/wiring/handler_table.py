@@ -37,8 +37,12 @@ from signalbox.broker.handlers.partition_offsets import (
 )
 from signalbox.broker.handlers.partition_reassignments import PartitionReassignmentsHandler
 from signalbox.broker.handlers.produce import ProduceHandler
+from signalbox.broker.handlers.user_scram_credentials import (
+    AlterUserScramCredentialsHandler,
+    DescribeUserScramCredentialsHandler,
+)
 from signalbox.broker.misroutes import MisrouteLog
-from signalbox.broker.ports import AclReading, ActiveController, TopicCreation
+from signalbox.broker.ports import AclReading, ActiveController, TopicCreation, UserConfigs
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.router import Router
 from signalbox.broker.vanished_brokers import VanishedBrokers
@@ -76,6 +80,7 @@ class HandlerParts:
     producer_ids: ProducerIdBlocks
     description: ConfigDescription
     acls: AclReading | None
+    users: UserConfigs
     control: ControlRequests
 
 
@@ -104,6 +109,8 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
         ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(parts.producer_ids, authorizer),
         ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer),
+        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(parts.users, authorizer),
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS: AlterUserScramCredentialsHandler(controller, authorizer),
         ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(parts.acls, authorizer),
         ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(parts.description, cache, node_id, authorizer),
         ApiKey.ELECT_LEADERS: ElectLeadersHandler(controller, authorizer),

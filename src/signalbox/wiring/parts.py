@@ -60,6 +60,7 @@ from signalbox.wiring.metrics_page import MetricsPage
 from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.replica_side import ReplicaSide, Surroundings, build_replica_side
 from signalbox.wiring.served_versions import RouteGate
+from signalbox.wiring.stored_users import StoredUsers
 from signalbox.wiring.tls_renewal import TlsRenewal
 from signalbox.wiring.topic_configs import ConfigValuesView
 from signalbox.wiring.topic_shapes import creation_settings
@@ -145,9 +146,9 @@ async def build_parts(
     config: NodeConfig, store: MetadataStore, cluster_id: str, clock: Clock, fail: Callable[[str], None]
 ) -> NodeParts:
     """Build and connect. `fail` is told what the node cannot live with. StartRefused, KafkaError, OSError."""
-    guards = read_guards(config)
     trail = Trail.begin(config, clock)
     repository = ConfigRepository(store, clock)
+    guards = read_guards(config, StoredUsers(repository))
     await repository.start()
     acls = keep_acls(store, clock, guards.authorizer)
     if acls is not None:
@@ -243,6 +244,7 @@ def _router(
                 config.node_id, NODE_CONFIG, config.given, ConfigValuesView(around.repository)
             ),
             acls=around.acls,
+            users=StoredUsers(around.repository),
             control=ControlRequests(data.replicas, around.cache, data.coordinator),
         )
     )

@@ -1,7 +1,8 @@
 """SCRAM users out of a JAAS login module: `user_<name>="<password>"`, as PLAIN has them.
 
-Kafka keeps SCRAM users in its metadata only, which leaves open how the first broker logs in. Options of the login
-module are looked at first, the metadata's view afterwards. Salts are new at every start; nothing is written down.
+Kafka keeps SCRAM users in its metadata only. Here a login module may name some as well, for a first broker that has
+nobody to log in with yet; they count where the metadata knows no such user. Salts are new at every start; nothing is
+written down.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ _SALT_BYTES = 24
 
 
 class JaasScramCredentials:
-    """The users of one mechanism's login module in front of other credentials."""
+    """The users of one mechanism's login module behind those of the metadata, which are looked at first."""
 
-    def __init__(self, mechanism: str, users: Mapping[str, str], behind: ScramCredentials) -> None:
+    def __init__(self, mechanism: str, users: Mapping[str, str], stored: ScramCredentials) -> None:
         self._own = {
             user: make_credential(mechanism, password, secrets.token_bytes(_SALT_BYTES))
             for user, password in users.items()
         }
-        self._behind = behind
+        self._stored = stored
 
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
-        return self._own.get(user) or self._behind.scram_credential(mechanism, user)
+        return self._stored.scram_credential(mechanism, user) or self._own.get(user)
 
     def token_credential(self, mechanism: str, token_id: str) -> tuple[str, ScramCredential] | None:
-        return self._behind.token_credential(mechanism, token_id)
+        return self._stored.token_credential(mechanism, token_id)

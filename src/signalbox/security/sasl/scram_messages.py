@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from signalbox.security.sasl.mechanism import SaslError
 
@@ -34,11 +34,11 @@ _SERVER_FINAL = re.compile(r"(?:e=(?P<error>[^,]+)|v=(?P<verifier>[A-Za-z0-9+/=]
 
 @dataclass(frozen=True, slots=True)
 class ScramCredential:
-    """What a server keeps of a password."""
+    """What a server keeps of a password. Its keys show in no traceback."""
 
-    salt: bytes
-    stored_key: bytes
-    server_key: bytes
+    salt: bytes = field(repr=False)
+    stored_key: bytes = field(repr=False)
+    server_key: bytes = field(repr=False)
     iterations: int
 
 

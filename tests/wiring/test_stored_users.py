@@ -1,0 +1,65 @@
+"""Who may log in by SCRAM is what the store says at that moment."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from signalbox.common.clock import ManualClock
+from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.metadata.entity_config import encode_configs
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Create, Delete
+from signalbox.security.sasl.scram_messages import make_credential
+from signalbox.security.sasl.stored_credential import encode_credential
+from signalbox.wiring.stored_users import StoredUsers
+from tests.metadata.participants import run_with_stores
+
+CREDENTIAL = make_credential("SCRAM-SHA-256", "secret", b"salt")
+ALICE = {"SCRAM-SHA-256": encode_credential(CREDENTIAL)}
+
+
+def test_users_come_and_go_with_the_store() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
+        repository = ConfigRepository(store, ManualClock())
+        users = StoredUsers(repository)
+        await repository.start()
+        assert users.scram_credential("SCRAM-SHA-256", "a b") is None
+        await store.commit([Create("/config/users/a%20b", encode_configs(ALICE))])
+        await repository.load(["users/a%20b"])
+        assert users.scram_credential("SCRAM-SHA-256", "a b") == CREDENTIAL
+        assert users.scram_credential("SCRAM-SHA-512", "a b") is None
+        assert users.token_credential("SCRAM-SHA-256", "a b") is None
+        assert await users.current() == {"a b": ALICE}
+        await store.commit([Delete("/config/users/a%20b")])
+        await repository.load(["users/a%20b"])
+        assert users.scram_credential("SCRAM-SHA-256", "a b") is None
+        await repository.stop()
+
+    run_with_stores(1, scenario)
+
+
+def test_a_damaged_credential_lets_nobody_in_and_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
+        damaged = {"SCRAM-SHA-256": "salt=c2VjcmV0"}
+        await store.commit([Create("/config/users/u", encode_configs(damaged))])
+        repository = ConfigRepository(store, ManualClock())
+        await repository.start()
+        assert StoredUsers(repository).scram_credential("SCRAM-SHA-256", "u") is None
+        await repository.stop()
+
+    run_with_stores(1, scenario)
+    assert "user u cannot log in by SCRAM-SHA-256" in caplog.text
+    assert "c2VjcmV0" not in caplog.text
+
+
+def test_told_as_known_when_the_store_is_silent() -> None:
+    async def run() -> None:
+        shared = SharedEntries()
+        store = MemoryMetadataStore(shared)
+        silent = ConfigRepository(store, ManualClock())
+        await store.close()
+        assert await StoredUsers(silent).current() == {}
+
+    asyncio.run(run())

@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: env demo test lint unit system bench bench-kafka chaos fuzz clean
+.PHONY: env demo test lint unit system interop-security bench bench-kafka chaos fuzz clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be asked for
@@ -37,6 +37,9 @@ unit: $(STAMP)  ## the tests that need nothing but Python
 
 system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs
 	$(BIN)/python -m pytest tests/system
+
+interop-security: $(STAMP)  ## every security protocol and mechanism with every real client; PAGE=docs/interop.md renews the page
+	$(BIN)/python -m tests.system.interop_security $(PAGE)
 
 test: lint unit system  ## everything that must hold before a change lands
 

@@ -22,6 +22,8 @@ from signalbox.security.tls.distinguished_name import distinguished_name
 from signalbox.transport.buffer_pool import PooledBuffer
 
 REAUTH_KEY = "connections.max.reauth.ms"
+# kafka-python drops an answer whose connection is closed by the time it reads, and tries again as after a lost network.
+_TIME_TO_READ_SECONDS = 0.1
 
 
 class Authentication:
@@ -148,7 +150,7 @@ class Authentication:
         self._connection.channel.on_frame = self.on_frame
 
     def _fail(self, reply: Reply) -> None:
-        """Answer and close, both after the delay; nothing is read meanwhile."""
+        """Answer after the delay and close soon after that; nothing is read meanwhile."""
         connection = self._connection
         channel = connection.channel
         channel.mute()
@@ -156,12 +158,19 @@ class Authentication:
         connection.note_refusal("authentication_failed", reason, None, denied=True)
         delay_ms = self._listener.settings.number("connection.failed.authentication.delay.ms")
 
-        def close() -> None:
-            if reply.answer is not None:
+        loop = asyncio.get_running_loop()
+
+        def answer() -> None:
+            if reply.answer is None:
+                close()
+            else:
                 channel.send_frame((reply.answer,))
+                loop.call_later(_TIME_TO_READ_SECONDS, close)
+
+        def close() -> None:
             channel.close_after_flush(f"authentication failed: {reason}")
 
-        asyncio.get_running_loop().call_later(delay_ms / 1000, close)
+        loop.call_later(delay_ms / 1000, answer)
 
 
 def session_lifetime_ms(settings: ListenerSettings, mechanism: str) -> int:

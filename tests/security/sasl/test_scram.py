@@ -5,7 +5,16 @@ import scramp  # type: ignore[import-untyped]
 
 from signalbox.security.sasl.mechanism import SaslError
 from signalbox.security.sasl.scram import NoCredentials, ScramClientExchange, ScramMechanism
-from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS, ScramCredential, make_credential
+from signalbox.security.sasl.scram_messages import (
+    SCRAM_MECHANISMS,
+    ScramCredential,
+    encode_base64,
+    hashed,
+    keyed,
+    make_credential,
+    parse_server_first,
+    salted_password,
+)
 
 
 class Users:
@@ -115,3 +124,17 @@ def test_another_identity_and_a_changed_nonce_are_refused() -> None:
     assert final is not None
     with pytest.raises(SaslError):
         server.respond(final.replace(b",p=", b"x,p="))
+
+
+@pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
+def test_a_client_that_says_its_nonce_twice_is_let_in_as_by_kafka(mechanism: str) -> None:
+    """librdkafka before 2.6.1; its proof covers what it sends."""
+    server = ScramMechanism(mechanism, Users()).begin()
+    challenge = parse_server_first(server.respond(b"n,,n=alice,r=mine"))
+    final = f"c=biws,r=mine{challenge.nonce}"
+    salted = salted_password(mechanism, "pencil", challenge.salt, challenge.iterations)
+    client_key = keyed(mechanism, salted, b"Client Key")
+    signature = keyed(mechanism, hashed(mechanism, client_key), f"n=alice,r=mine,{challenge.text},{final}".encode())
+    proof = encode_base64(bytes(a ^ b for a, b in zip(client_key, signature)))
+    server.respond(f"{final},p={proof}".encode())
+    assert server.complete

@@ -1,0 +1,108 @@
+"""The two tables of the matrix: what a listener asks of its clients, and what is wrong with who must stay outside.
+
+A cell is a kind and a client, or a fault and a client. What a client cannot do by its own documentation is a row of
+`NOT_CELLS` with its source; everything else is a cell, and a cell passes or fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+RECORDS = 100
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+CLIENTS = ("librdkafka", "kafka-python", "aiokafka", "kafkajs", "java", "kcat")
+
+LISTENERS: Mapping[str, str] = {
+    "OPEN": "PLAINTEXT",
+    "TLS": "SSL",
+    "MUTUAL": "SSL",
+    "PKCS": "SSL",
+    "NAMELESS": "SSL",
+    "LOGIN": "SASL_PLAINTEXT",
+    "BOTH": "SASL_SSL",
+    "REPLICATION": "SASL_SSL",
+    "CONTROL": "SSL",
+}
+"""Of every broker. NAMELESS is bound to an address that its certificate does not name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A way in: `name` is the row's heading."""
+
+    name: str
+    listener: str
+    mechanism: str = ""
+    mutual: bool = False
+
+    @property
+    def protocol(self) -> str:
+        return LISTENERS[self.listener]
+
+
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("PLAINTEXT", "OPEN"),
+        Kind("SSL", "TLS"),
+        Kind("SSL mutual", "MUTUAL", mutual=True),
+        Kind("SSL PKCS12", "PKCS"),
+        *(Kind(f"SASL_PLAINTEXT {name}", "LOGIN", name) for name in MECHANISMS),
+        *(Kind(f"SASL_SSL {name}", "BOTH", name) for name in MECHANISMS),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Who must stay outside: a kind's access with `change` made to it. `shows` is the column of `REFUSALS`."""
+
+    name: str
+    kind: Kind
+    shows: str
+    change: Mapping[str, str]
+
+
+_WRONG_PASSWORD = {"password": "guess"}
+
+FAULTS: Mapping[str, Fault] = {
+    fault.name: fault
+    for fault in (
+        Fault("wrong password, PLAIN", KINDS["SASL_SSL PLAIN"], "login", _WRONG_PASSWORD),
+        Fault("wrong password, SCRAM-SHA-256", KINDS["SASL_PLAINTEXT SCRAM-SHA-256"], "login", _WRONG_PASSWORD),
+        Fault("wrong password, SCRAM-SHA-512", KINDS["SASL_SSL SCRAM-SHA-512"], "login", _WRONG_PASSWORD),
+        Fault("unknown user, SCRAM-SHA-512", KINDS["SASL_PLAINTEXT SCRAM-SHA-512"], "login", {"user": "nobody"}),
+        Fault("untrusted broker certificate", KINDS["SSL"], "untrusted", {"ca_file": "stranger-ca.pem"}),
+        Fault("broker certificate without its name", Kind("", "NAMELESS"), "name", {}),
+        Fault("no client certificate", Kind("", "MUTUAL"), "alert", {}),
+        Fault("stranger's client certificate", KINDS["SSL mutual"], "alert", {"identity": "stranger"}),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NotACell:
+    """What a client cannot do, by its own documentation."""
+
+    client: str
+    row: str
+    reason: str
+    source: str
+
+
+NOT_CELLS: tuple[NotACell, ...] = ()
+
+
+def cells() -> list[tuple[str, str]]:
+    """(row, client) of every way in."""
+    return [(row, client) for row in KINDS for client in CLIENTS if _is_cell(row, client)]
+
+
+def refusal_cells() -> list[tuple[str, str]]:
+    """(row, client) of everyone who must stay outside."""
+    return [(row, client) for row in FAULTS for client in CLIENTS if _is_cell(row, client)]
+
+
+def _is_cell(row: str, client: str) -> bool:
+    return not any((entry.client, entry.row) == (client, row) for entry in NOT_CELLS)

@@ -1,0 +1,36 @@
+"""L7: every kind of listener with every client, and everyone who must stay outside."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from tests.system.interop_security.clients import NEEDS, Clients
+from tests.system.interop_security.conftest import topic_of
+from tests.system.interop_security.matrix import FAULTS, KINDS, RECORDS, cells, refusal_cells
+from tests.system.interop_security.refusals import REFUSALS
+from tests.system.interop_security.secured_cluster import SecuredCluster
+
+__all__ = ["NEEDS"]
+_DEADLINE_S = 10.0
+
+
+@pytest.mark.spec("L7")
+@pytest.mark.parametrize(("row", "client"), cells())
+def test_records_go_in_and_come_out(secured: SecuredCluster, clients: Clients, row: str, client: str) -> None:
+    seen = clients[client].round_trip(secured.access(KINDS[row]), topic_of(row, client), RECORDS)
+    assert sorted(map(int, seen.read)) == list(range(RECORDS))
+    assert seen.listed
+
+
+@pytest.mark.spec("L7")
+@pytest.mark.parametrize(("row", "client"), refusal_cells())
+def test_who_does_not_belong_is_told_so(secured: SecuredCluster, clients: Clients, row: str, client: str) -> None:
+    fault = FAULTS[row]
+    started = time.monotonic()
+    said = clients[client].refusal(secured.faulty_access(fault), _DEADLINE_S)
+    assert said, "it was let in"
+    assert re.search(REFUSALS[client][fault.shows], said), said
+    assert time.monotonic() - started < _DEADLINE_S, f"{client} hung: {said}"

@@ -74,3 +74,10 @@ def test_values_are_shown_as_kafka_shows_them() -> None:
 def test_a_fault_reads_as_a_sentence() -> None:
     fault = ConfigFault("listeners", "X://", "has no port", "Write X://host:9092", "server.properties:3")
     assert str(fault) == "server.properties:3: listeners (X://): has no port. Write X://host:9092"
+
+
+def test_a_fault_is_one_line_whatever_was_written() -> None:
+    fault = ConfigFault("a\x1b[2J", "x" * 300, "'\ud800\n' " + "y" * 1000, "Write 1")
+    assert str(fault) == (
+        f"a\\x1b[2J ({'x' * 200}... (300 characters)): '\\ud800\\n' {'y' * 595}... (1005 characters). Write 1"
+    )

@@ -35,6 +35,20 @@ def test_lines_are_those_where_an_entry_begins_and_duplicates_are_kept() -> None
     assert found.where("absent") == "f"
 
 
-def test_a_broken_escape_names_its_line() -> None:
-    with pytest.raises(ValueError, match=r"f:2: .*uXY"):
-        parse_properties("a=1\nb=\\uXY", "f")
+@pytest.mark.parametrize("digits", ["XY", "+12a", "1_00", "", "d83d", "d83d\\u0041", "dc00"])
+def test_a_broken_escape_names_its_line(digits: str) -> None:
+    with pytest.raises(ValueError, match=r"^f:2: .*u"):
+        parse_properties(f"a=1\nb=\\u{digits}", "f")
+
+
+def test_lines_end_where_java_ends_them() -> None:
+    found = parse_properties("a=1\x0b\x1c\x85\u2028z\r\nb=2\rc=3\n\fd=4", "f")
+    assert found.values == {"a": "1\x0b\x1c\x85\u2028z", "b": "2", "c": "3", "d": "4"}
+    assert found.where("d") == "f:4"
+
+
+def test_what_is_put_over_the_file_says_where_it_came_from() -> None:
+    found = parse_properties("a=1\nb=2", "f")
+    found.override("b=3", "--override")
+    assert found.values == {"a": "1", "b": "3"}
+    assert (found.where("a"), found.where("b")) == ("f:1", "--override")

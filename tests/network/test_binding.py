@@ -32,9 +32,22 @@ def test_an_ipv6_literal_leaves_the_ipv4_port_free() -> None:
             assert four.getsockname()[1] == port
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "203.0.113.7", "no.such.host.invalid"])
-def test_what_cannot_be_bound_is_named(host: str) -> None:
+@pytest.mark.spec("L1")
+@pytest.mark.parametrize(
+    ("host", "problem", "remedy"),
+    [
+        ("127.0.0.1", "Address already in use", "Give it a port that no other program has"),
+        ("203.0.113.7", "Cannot assign requested address", "Give it a host name or address of this machine"),
+        ("no.such.host.invalid", "", "Give it a host name or address of this machine"),
+        ("a..b", "", "Give it a host name or address of this machine"),
+    ],
+)
+def test_what_cannot_be_bound_is_named_with_its_key(host: str, problem: str, remedy: str) -> None:
     with bind_listener("FIRST", "127.0.0.1", 0, 5) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(BindError, match=f"listener CLIENT cannot bind {host}:{port}"):
+        with pytest.raises(BindError) as refused:
             bind_listener("CLIENT", host, port, 5)
+    (fault,) = refused.value.faults
+    assert (fault.key, fault.entry) == ("listeners", f"CLIENT://{host}:{port}")
+    assert fault.problem.startswith(f"the listener CLIENT cannot be bound: {problem}")
+    assert fault.remedy.startswith(remedy)

@@ -9,6 +9,8 @@ from tests.network.serving import EchoSink, serving
 
 LIMITS = ExpiryLimits(idle=10, stall=5, setup=3)
 
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
 
 def test_who_has_to_go() -> None:
     async def main() -> None:
@@ -67,7 +69,7 @@ def test_one_byte_is_not_enough_to_stay_for_ever() -> None:
             "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
             "security.inter.broker.protocol": "SASL_PLAINTEXT",
             "sasl.enabled.mechanisms": "PLAIN",
-            "listener.name.sasl_plaintext.plain.sasl.jaas.config": "x.PlainLoginModule required user_a=b;",
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{PLAIN} required user_a=b;",
             "connection.setup.timeout.ms": "100",
         }
         async with serving(given) as served:

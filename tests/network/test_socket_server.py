@@ -52,13 +52,18 @@ def test_a_port_in_use_names_the_listener_and_leaves_nothing_bound() -> None:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             port = taken.getsockname()[1]
-            given = TWO | {"listeners": f"CLIENT://127.0.0.1:0,CONTROL://127.0.0.1:{port}"}
+            given = TWO | {"listeners": f"CLIENT://192.0.2.1:0,CONTROL://127.0.0.1:{port},FREE://127.0.0.1:0"}
+            given["listener.security.protocol.map"] += ",FREE:PLAINTEXT"
             table, settings = configured(given)
             loop = DataLoop(asyncio.get_running_loop())
             server = SocketServer(table, settings, NetworkPorts(request_sink=EchoSink(), api_gate=EveryApi()), loop)
             before = len(os.listdir("/proc/self/fd"))
-            with pytest.raises(BindError, match="CONTROL"):
+            with pytest.raises(BindError) as refused:
                 await server.start_listening()
+            assert [fault.entry for fault in refused.value.faults] == [
+                "CLIENT://192.0.2.1:0",
+                f"CONTROL://127.0.0.1:{port}",
+            ]
             assert len(os.listdir("/proc/self/fd")) == before
             loop.close()
 

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.wiring.config_warnings import doubtful_keys
-from signalbox.wiring.configuration import NODE_CONFIG
+from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.properties_file import parse_properties
+from signalbox.wiring.config_warnings import doubtful_keys, mechanisms_not_enabled
+from signalbox.wiring.configuration import NODE_CONFIG, read_node_config
+from signalbox.wiring.keys_of_kafka import KEYS_OF_KAFKA
 from signalbox.wiring.without_effect import WITHOUT_EFFECT
-from tests.wiring.settings import config_of
+from tests.wiring.settings import VALUES, config_of
+
+PROTOCOLS = {
+    "client": SecurityProtocol.SASL_SSL,
+    "client.eu": SecurityProtocol.SASL_SSL,
+    "replication": SecurityProtocol.PLAINTEXT,
+}
 
 
 @pytest.mark.spec("L5")
@@ -17,9 +26,33 @@ from tests.wiring.settings import config_of
         ("num.partitions", None),
         ("num.partition", "is not a known key (did you mean num.partitions?)"),
         ("zzzz", "is not a known key"),
+        ("num.io.threads", "has no effect: one event loop does the work, there are no threads to count"),
         ("listener.name.client.ssl.keystore.location", None),
+        ("listener.name.client.eu.ssl.keystore.location", None),
         ("listener.name.client.plain.sasl.jaas.config", None),
         ("listener.name.client.scram-sha-256.sasl.jaas.config", None),
+        ("listener.name.client.plain.connections.max.reauth.ms", None),
+        (
+            "listener.name.client.plain.max.connections",
+            "cannot be set for one mechanism: only connections.max.reauth.ms, sasl.jaas.config can",
+        ),
+        (
+            "listener.name.client.sasl.jaas.config",
+            "has no effect without a mechanism: write listener.name.client.<mechanism>.sasl.jaas.config",
+        ),
+        (
+            "plain.sasl.jaas.config",
+            "is read for one listener only: write listener.name.<listener>.plain.sasl.jaas.config",
+        ),
+        (
+            "listener.name.replication.ssl.keystore.location",
+            "has no effect: the listener REPLICATION is PLAINTEXT",
+        ),
+        (
+            "listener.name.replication.plain.sasl.jaas.config",
+            "has no effect: the listener REPLICATION is PLAINTEXT",
+        ),
+        ("listener.name.replication.max.connections", None),
         (
             "listener.name.client.ssl.keystore.locatio",
             "is not a known key (did you mean ssl.keystore.location?)",
@@ -27,6 +60,10 @@ from tests.wiring.settings import config_of
         (
             "listener.name.clint.ssl.keystore.location",
             "is about a listener that is not in listeners (did you mean client?)",
+        ),
+        (
+            "listener.name.CLIENT.ssl.keystore.location",
+            "is about a listener that is not in listeners",
         ),
         ("listener.name.client.num.partitions", "cannot be set for one listener: it holds for the whole broker"),
         ("listener.name.client.principal.builder.class", "has no effect: the default builder is used"),
@@ -36,12 +73,71 @@ from tests.wiring.settings import config_of
     ],
 )
 def test_keys(key: str, doubt: str | None) -> None:
-    found = dict(doubtful_keys([key], ["CLIENT", "REPLICATION"], NODE_CONFIG))
+    found = dict(doubtful_keys({key: "x"}, PROTOCOLS, NODE_CONFIG))
     assert found == ({} if doubt is None else {key: doubt})
 
 
+@pytest.mark.spec("L6")
+def test_login_modules_of_mechanisms_that_are_not_enabled() -> None:
+    given = {
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.client.eu.sasl.enabled.mechanisms": "SCRAM-SHA-256, PLAIN",
+        "listener.name.client.PLAIN.sasl.jaas.config": "x",
+        "listener.name.client.plian.sasl.jaas.config": "x",
+        "listener.name.client.scram-sha-256.sasl.jaas.config": "x",
+        "listener.name.client.eu.scram-sha-256.sasl.jaas.config": "x",
+        "listener.name.replication.scram-sha-256.sasl.jaas.config": "x",
+    }
+    assert dict(mechanisms_not_enabled(given, PROTOCOLS)) == {
+        "listener.name.client.plian.sasl.jaas.config": "is about a mechanism that CLIENT does not enable"
+        " (did you mean plain?)",
+        "listener.name.client.scram-sha-256.sasl.jaas.config": "is about a mechanism that CLIENT does not enable",
+    }
+
+
+def warnings_of(lines: str, **changes: str) -> list[str]:
+    """What is said of `lines` behind a configuration that is fine."""
+    values = {**VALUES, **{key.replace("__", "."): value for key, value in changes.items()}}
+    text = lines + "".join(f"{key}={value}\n" for key, value in values.items() if value)
+    config, faults = read_node_config(parse_properties(text, "f"))
+    assert config is not None, faults
+    return [warning for warning in config.warnings if "cannot be told apart" not in warning]
+
+
+@pytest.mark.parametrize(
+    ("lines", "changes", "warning"),
+    [
+        ("num.partitions=3\n" * 2, {}, "f:1: num.partitions is set again in line 2, and that counts"),
+        (
+            "control.plane.force.controller.requests.enable=true\n",
+            {"control__plane__listener__name": ""},
+            "f:1: control.plane.force.controller.requests.enable has no effect: control.plane.listener.name is not set",
+        ),
+        ("control.plane.force.controller.requests.enable=true\n", {}, None),
+        (
+            "sasl.jaas.config=x\n",
+            {},
+            "f:1: sasl.jaas.config is not read by a broker:"
+            " write listener.name.<listener>.<mechanism>.sasl.jaas.config",
+        ),
+        (
+            "ssl.client.auth=required\n",
+            {"listener__security__protocol__map": "CLIENT:SASL_SSL,REPLICATION:SSL,CONTROL:SSL"},
+            "f:1: ssl.client.auth does not hold on CLIENT, which is SASL_SSL:"
+            " set listener.name.client.ssl.client.auth if it is meant to",
+        ),
+    ],
+)
+def test_keys_that_are_known_and_do_nothing(lines: str, changes: dict[str, str], warning: str | None) -> None:
+    assert warnings_of(lines, **changes) == ([] if warning is None else [warning])
+
+
+def test_keys_of_kafka_are_keys_of_nobody_here() -> None:
+    assert [key for key in KEYS_OF_KAFKA if key in NODE_CONFIG] == []
+
+
 def test_known_keys_without_effect_say_so() -> None:
-    told = dict(doubtful_keys([row.name for row in NODE_CONFIG], [], NODE_CONFIG))
+    told = dict(doubtful_keys({row.name: "" for row in NODE_CONFIG}, {}, NODE_CONFIG))
     assert told == {key: f"has no effect: {why}" for key, why in WITHOUT_EFFECT.items() if key in NODE_CONFIG}
     config = config_of(principal__builder__class="org.example.Builder")
     assert any("principal.builder.class has no effect" in warning for warning in config.warnings)

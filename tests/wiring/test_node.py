@@ -9,8 +9,14 @@ import pytest
 
 from signalbox.client.admin import AdminClient
 from signalbox.client.topic_admin import NewTopic
+from signalbox.common.clock import SystemClock
+from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.common.properties_file import Properties
 from signalbox.common.start_refused import StartRefused
+from signalbox.metadata.layout import broker_id_path, create_roots
+from signalbox.metadata.registration import BrokerRegistration
+from signalbox.metadata.store.port import Create
+from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.error_table import KafkaError
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.configuration import read_node_config
@@ -84,6 +90,49 @@ def test_a_start_that_fails_leaves_nothing_behind(tmp_path: Path, trouble: str) 
         await node.stop(controlled=False)
         taken.close()
         await taken.wait_closed()
+        assert await tasks_left() == set()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("trouble", ["metrics port", "listener's port"])
+def test_a_broker_whose_ports_are_taken_is_never_registered(tmp_path: Path, trouble: str) -> None:
+    async def scenario() -> None:
+        taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+        port = taken.sockets[0].getsockname()[1]
+        listeners = VALUES["listeners"].replace("CLIENT://127.0.0.1:0", f"CLIENT://127.0.0.1:{port}")
+        changes = {"metrics__http__port": str(port)} if trouble == "metrics port" else {"listeners": listeners}
+        node = node_in(tmp_path, **changes)
+        with pytest.raises(StartRefused) as refused:
+            await node.start()
+        (fault,) = refused.value.faults
+        assert fault.key == ("metrics.http.port" if trouble == "metrics port" else "listeners")
+        assert node.parts.keeper.broker_epoch == -1
+        await node.stop(controlled=False)
+        taken.close()
+        await taken.wait_closed()
+        assert await tasks_left() == set()
+
+    asyncio.run(scenario())
+
+
+def test_a_broker_that_advertises_anothers_address_is_never_registered(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        other = SqliteMetadataStore(tmp_path / "metadata.db", 6_000, SystemClock())
+        await other.open_session()
+        await create_roots(other)
+        endpoint = Endpoint("CLIENT", "kafka", 9092, SecurityProtocol.PLAINTEXT)
+        registration = BrokerRegistration(broker_id=2, endpoints=(endpoint,))
+        await other.commit([Create(broker_id_path(2), registration.encode())])
+        node = node_in(tmp_path, advertised__listeners="CLIENT://kafka:9092,REPLICATION://kafka:1,CONTROL://kafka:2")
+        with pytest.raises(StartRefused) as refused:
+            await node.start()
+        assert [(fault.key, fault.entry) for fault in refused.value.faults] == [
+            ("advertised.listeners", "CLIENT://kafka:9092")
+        ]
+        assert node.parts.keeper.broker_epoch == -1
+        await node.stop(controlled=False)
+        await other.close()
         assert await tasks_left() == set()
 
     asyncio.run(scenario())

@@ -7,7 +7,7 @@ import pytest
 from signalbox.client.connection_settings import PLAINTEXT
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.network.network_settings import read_network_settings
-from signalbox.wiring.outbound import connection_settings, outbound_security
+from signalbox.wiring.outbound import connection_settings, outbound_security, own_mechanism_faults
 
 PREFIX = "listener.name.replication."
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="b" password="secret";'
@@ -41,7 +41,7 @@ def test_credentials_that_are_none(jaas: str | None) -> None:
     given = {} if jaas is None else {"listener__name__replication__plain__sasl__jaas__config": jaas}
     _, faults = security(SecurityProtocol.SASL_PLAINTEXT, sasl__mechanism__inter__broker__protocol="PLAIN", **given)
     assert faults
-    assert all(fault.startswith("sasl.mechanism.inter.broker.protocol: ") for fault in faults)
+    assert all(fault.startswith(f"{PREFIX}plain.sasl.jaas.config: ") for fault in faults)
     assert not any("secret" in fault for fault in faults)
 
 
@@ -50,7 +50,25 @@ def test_tls_with_a_truststore_that_is_not_there() -> None:
         SecurityProtocol.SSL, listener__name__replication__ssl__truststore__location="/no/such/file.pem"
     )
     assert len(faults) == 1
-    assert faults[0].startswith("ssl.truststore")
+    assert faults[0].startswith(f"{PREFIX}ssl.truststore.location: ")
+
+
+def test_a_mechanism_that_is_none() -> None:
+    _, faults = security(SecurityProtocol.SASL_PLAINTEXT)
+    assert faults == ["sasl.mechanism.inter.broker.protocol: is not supported"]
+
+
+@pytest.mark.parametrize(
+    ("enabled", "protocol", "refused"),
+    [("PLAIN", "SASL_SSL", False), ("SCRAM-SHA-256", "SASL_SSL", True), ("SCRAM-SHA-256", "SSL", False)],
+)
+def test_brokers_of_one_kind_take_each_other(enabled: str, protocol: str, refused: bool) -> None:
+    given = {f"{PREFIX}sasl.enabled.mechanisms": enabled, "sasl.mechanism.inter.broker.protocol": "PLAIN"}
+    settings, _ = read_network_settings(given, ["REPLICATION"])
+    faults = own_mechanism_faults("REPLICATION", SecurityProtocol[protocol], settings)
+    assert [(fault.key, fault.entry) for fault in faults] == [
+        ("sasl.mechanism.inter.broker.protocol", "PLAIN")
+    ] * refused
 
 
 def test_the_client_id_is_the_node_id() -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+_SHOWN_CHARACTERS = 200  # of a value in a message; a sentence about one may hold it once more
+
 Value = str | int | float | bool | list[str] | None
 
 # What Kafka reads as a number: Python would take 1_000 and nan as well. Java's trim() takes off the space and below.
@@ -54,8 +56,15 @@ class ConfigFault:
 
     def __str__(self) -> str:
         where = f"{self.origin}: " if self.origin else ""
-        entry = f" ({self.entry})" if self.entry else ""
-        return f"{where}{self.key}{entry}: {self.problem}. {self.remedy}"
+        entry = f" ({shown(self.entry)})" if self.entry else ""
+        return f"{where}{shown(self.key)}{entry}: {shown(self.problem, 3 * _SHOWN_CHARACTERS)}. {self.remedy}"
+
+
+def shown(text: str, limit: int = _SHOWN_CHARACTERS) -> str:
+    """`text` as one line of a message may carry it: what cannot be printed is escaped, what is endless is cut."""
+    more = f"... ({len(text)} characters)" if len(text) > limit else ""
+    visible = (char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[:limit])
+    return "".join(visible) + more
 
 
 Validator = Callable[[Value], str | None]

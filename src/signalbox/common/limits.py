@@ -42,6 +42,7 @@ MAX_AUDIT_EVENTS_QUEUED = 10_000  # more are dropped: the gap in `seq` shows it
 MAX_AUDIT_BATCH_EVENTS = 500
 
 # Files
+MAX_CONFIG_FILE_BYTES = 4_194_304  # a server.properties with keystores in it has tens of thousands
 MAX_OPEN_SEGMENT_FILES = 512  # closed segments whose files stay open for reads
 
 # Metrics

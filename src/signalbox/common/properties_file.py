@@ -8,23 +8,37 @@ can see the earlier lines in `duplicates`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
+# Java ends a line there and nowhere else: splitlines() would also cut at form feeds and at six more characters.
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_HEXADECIMAL = re.compile(r"[0-9a-fA-F]{4}")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 @dataclass(slots=True)
 class Properties:
-    """Keys and values of one file. `lines` gives the 1-based line of each key's last value."""
+    """Keys and values of one file. `lines` gives the 1-based line of each key's last value, `duplicates` the earlier
+    lines; `elsewhere` says where a value came from that is not the file's."""
 
     origin: str
     values: dict[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     duplicates: list[tuple[str, int]] = field(default_factory=list)
+    elsewhere: dict[str, str] = field(default_factory=dict)
 
     def where(self, key: str) -> str:
         """`file:line` of a key, or the file alone for one that is not in it."""
+        if key in self.elsewhere:
+            return self.elsewhere[key]
         return f"{self.origin}:{self.lines[key]}" if key in self.lines else self.origin
+
+    def override(self, text: str, origin: str) -> None:
+        """Put one `key=value` over the file's. ValueError names a broken `\\u` escape."""
+        for key, value in parse_properties(text, origin).values.items():
+            self.values[key] = value
+            self.elsewhere[key] = origin
 
 
 def parse_properties(text: str, origin: str = "server.properties") -> Properties:
@@ -45,7 +59,7 @@ def parse_properties(text: str, origin: str = "server.properties") -> Properties
 def _logical_lines(text: str) -> list[tuple[int, str]]:
     lines: list[tuple[int, str]] = []
     pending, started = "", 0
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in enumerate(_LINE_END.split(text), 1):
         line = raw.lstrip(" \t\f")
         if not pending and (not line or line[0] in "#!"):
             continue
@@ -88,12 +102,19 @@ def _unescape(text: str) -> str:
         escaped = text[index + 1]
         if escaped == "u":
             digits = text[index + 2 : index + 6]
-            try:
-                out.append(chr(int(digits, 16)))
-            except ValueError:
-                raise ValueError(f"\\u{digits} is not a character: expected four hexadecimal digits") from None
+            if not _HEXADECIMAL.fullmatch(digits):
+                raise ValueError(f"\\u{digits} is not a character: expected four hexadecimal digits")
+            out.append(chr(int(digits, 16)))
             index += 6
             continue
         out.append(_ESCAPES.get(escaped, escaped))
         index += 2
-    return "".join(out)
+    return _joined_surrogates("".join(out))
+
+
+def _joined_surrogates(text: str) -> str:
+    """Java writes a character beyond \\uffff as two escapes; half of one is no character at all."""
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        raise ValueError("a \\u escape from d800 to dfff is half a character: the other half is missing") from None

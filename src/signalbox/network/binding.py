@@ -6,13 +6,23 @@ are bound for IPv6 alone.
 
 from __future__ import annotations
 
+import errno
 import socket
 
+from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import host_port
+from signalbox.common.start_refused import StartRefused, reason
+from signalbox.network.listener_entry import LISTENERS
+
+_REMEDIES = {
+    errno.EADDRINUSE: "Give it a port that no other program has, or 0 for any free one",
+    errno.EACCES: "Give it a port from 1024 on, or this process the right to bind lower ones",
+}
+_OTHER_HOST = "Give it a host name or address of this machine, or no host to bind all of them"
 
 
-class BindError(OSError):
-    """A listener's address cannot be bound; the message says which and why."""
+class BindError(StartRefused):
+    """A listener's address cannot be bound; the fault says which listener, why, and which key to change."""
 
 
 def bind_listener(name: str, host: str, port: int, backlog: int) -> socket.socket:
@@ -27,11 +37,11 @@ def bind_listener(name: str, host: str, port: int, backlog: int) -> socket.socke
             host or "0.0.0.0", port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         return _listen(family, address, backlog)
-    except OSError as error:
-        raise BindError(
-            f"listener {name} cannot bind {host_port(host or '0.0.0.0', port)}: {error.strerror or error}. "
-            "Another process may have the port, or the host is not one of this machine"
-        ) from error
+    except (OSError, UnicodeError) as error:  # UnicodeError: no host name at all (a..b)
+        entry = f"{name}://{host_port(host, port)}"
+        remedy = _REMEDIES.get(error.errno or 0, _OTHER_HOST) if isinstance(error, OSError) else _OTHER_HOST
+        problem = f"the listener {name} cannot be bound: {reason(error)}"
+        raise BindError([ConfigFault(LISTENERS, entry, problem, remedy)]) from error
 
 
 def _listen(family: socket.AddressFamily, address: object, backlog: int, *, v6_only: bool = True) -> socket.socket:

@@ -124,4 +124,7 @@ NETWORK_CONFIG = ConfigTable(
 )
 
 PREFIXED_KEYS = frozenset(row[0] for row in _PREFIXED_ROWS)
-"""Keys that `listener.name.<name>.` can override; the last three levels of per-mechanism keys build on them."""
+"""Keys that `listener.name.<name>.` can override."""
+
+MECHANISM_KEYS = frozenset({"sasl.jaas.config", "connections.max.reauth.ms"})
+"""Of these, the ones that `listener.name.<name>.<mechanism>.` can override for one SASL mechanism alone."""

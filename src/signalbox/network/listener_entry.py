@@ -19,7 +19,8 @@ PROTOCOL_MAP = "listener.security.protocol.map"
 DEFAULT_LISTENERS = "PLAINTEXT://:9092"
 DEFAULT_PROTOCOL_MAP = ",".join(f"{protocol.name}:{protocol.name}" for protocol in SecurityProtocol)
 
-_ENTRY = re.compile(r"(?P<name>[^\s/]*)://(?P<host>\[[0-9a-zA-Z\-%._:]*\]|[0-9a-zA-Z\-%._:]*):(?P<port>-?\d+)")
+_ENTRY = re.compile(r"(?P<name>[^\s/]*)://(?P<host>\[[0-9a-zA-Z\-%._:]*\]|[0-9a-zA-Z\-%._:]*):(?P<port>-?[0-9]+)")
+_PORT_DIGITS = 9  # int() has limits of its own, with words of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +51,36 @@ def parse_entries(key: str, text: str, faults: list[ConfigFault]) -> list[Listen
                 ConfigFault(key, piece, "is not a listener entry", "Write NAME://host:port, IPv6 hosts in brackets")
             )
             continue
-        name, port = normalise_listener_name(match["name"]), int(match["port"])
+        name, port = normalise_listener_name(match["name"]), _port(match["port"])
         if not name:
             faults.append(ConfigFault(key, piece, "the listener has no name", "Write NAME://host:port"))
         elif not 0 <= port <= 65535:
             faults.append(
-                ConfigFault(key, piece, f"port {port} is not a port", "Use 1 to 65535, or 0 for a port of its own")
+                ConfigFault(
+                    key, piece, f"port {match['port']} is not a port", "Use 1 to 65535, or 0 for a port of its own"
+                )
             )
         else:
             entries.append(ListenerEntry(piece, name, match["host"].strip("[]"), port))
     if not entries and not faults:
         faults.append(ConfigFault(key, text, "names no listener", "Write at least one NAME://host:port"))
     return entries
+
+
+def _port(text: str) -> int:
+    """The port as a number, -1 for more digits than any port has."""
+    return int(text) if len(text) <= _PORT_DIGITS else -1
+
+
+def names_of_entries(text: str) -> list[str]:
+    """The names in a list of listeners, those of entries with a fault as well: one fault must not cause another."""
+    names = (normalise_listener_name(piece.partition("://")[0]) for piece in split_list(text) if "://" in piece)
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def names_of_pairs(text: str) -> set[str]:
+    """The names in a protocol map, those of pairs with a fault as well."""
+    return {normalise_listener_name(piece.rpartition(":")[0]) for piece in split_list(text)}
 
 
 def parse_protocol_map(text: str, faults: list[ConfigFault]) -> dict[str, SecurityProtocol]:

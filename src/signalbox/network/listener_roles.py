@@ -20,7 +20,7 @@ from signalbox.network.listener_entry import (
     ADVERTISED_LISTENERS,
     LISTENERS,
     PROTOCOL_MAP,
-    ListenerEntry,
+    names_of_pairs,
     split_list,
 )
 
@@ -48,17 +48,16 @@ class ListenerRoles:
 def read_roles(
     given: Mapping[str, str],
     protocols: dict[str, SecurityProtocol],
-    listeners: list[ListenerEntry],
-    advertised: list[ListenerEntry],
+    names: set[str],
+    advertised_names: set[str],
     faults: list[ConfigFault],
 ) -> ListenerRoles | None:
-    """The parts as configured, or None after adding what is wrong with them."""
-    names = {entry.name for entry in listeners}
-    advertised_names = {entry.name for entry in advertised}
+    """The parts as configured, or None after adding what is wrong with them. `names` and `advertised_names` are of
+    the two lists, entries with a fault included."""
     before = len(faults)
     process_roles = _process_roles(given, faults)
     controllers = _controller_names(given, process_roles, names, protocols, faults)
-    inter_broker = _inter_broker(given, protocols, faults)
+    inter_broker = read_inter_broker(given, protocols, faults)
     if process_roles != {"controller"} and inter_broker is not None:
         _check_broker_part(given, inter_broker[0], advertised_names, controllers, faults)
     control = _control_plane(given, inter_broker and inter_broker[0], advertised_names, protocols, faults)
@@ -81,9 +80,10 @@ def read_roles(
     )
 
 
-def _inter_broker(
+def read_inter_broker(
     given: Mapping[str, str], protocols: dict[str, SecurityProtocol], faults: list[ConfigFault]
 ) -> tuple[str, SecurityProtocol] | None:
+    """Name and protocol of the listener that brokers use among themselves, None when that cannot be told."""
     name_text, protocol_text = given.get(INTER_BROKER_NAME), given.get(INTER_BROKER_PROTOCOL)
     if name_text is not None and protocol_text is not None:
         faults.append(
@@ -97,7 +97,14 @@ def _inter_broker(
         return None
     if name_text is not None:
         name = normalise_listener_name(name_text)
+        if not name:
+            faults.append(
+                ConfigFault(INTER_BROKER_NAME, name_text, "names no listener", "Name one, or leave the key out")
+            )
+            return None
         if name not in protocols:
+            if _is_faulty_pair(given, name):
+                return None
             faults.append(
                 ConfigFault(
                     INTER_BROKER_NAME,
@@ -163,8 +170,9 @@ def _control_plane(
     if not text.strip():
         return None
     name = normalise_listener_name(text)
+    unmapped = name not in protocols and not _is_faulty_pair(given, name)
     problems = (
-        (name not in protocols, f"the listener {name} is not found in {PROTOCOL_MAP}", f"Add {name}:PLAINTEXT to it"),
+        (unmapped, f"the listener {name} is not found in {PROTOCOL_MAP}", f"Add {name}:PLAINTEXT to it"),
         (
             name not in advertised_names,
             f"the listener {name} is not in {LISTENERS} and {ADVERTISED_LISTENERS}",
@@ -180,6 +188,11 @@ def _control_plane(
         if holds:
             faults.append(ConfigFault(CONTROL_PLANE_NAME, text, problem, remedy))
     return name
+
+
+def _is_faulty_pair(given: Mapping[str, str], name: str) -> bool:
+    """Whether the map has this name with something that is no protocol, which is told there."""
+    return name in names_of_pairs(given.get(PROTOCOL_MAP, ""))
 
 
 def _process_roles(given: Mapping[str, str], faults: list[ConfigFault]) -> set[str]:
@@ -213,7 +226,7 @@ def _controller_names(
         fault("names no listener", "Name the listener that brokers reach the controllers on")
         return ()
     for name in controllers:
-        if name not in protocols:
+        if name not in protocols and not _is_faulty_pair(given, name):
             fault(f"the listener {name} is not found in {PROTOCOL_MAP}", f"Add {name}:PLAINTEXT to the map")
         if "controller" in process_roles and name not in names:
             fault(f"a controller must bind {name}", f"Add {name}://host:port to {LISTENERS}")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from signalbox.common.config_table import ConfigFault
-from signalbox.common.endpoint import SecurityProtocol
 from signalbox.network.listener_entry import ADVERTISED_LISTENERS, LISTENERS, PROTOCOL_MAP, ListenerEntry
-
-_UNROUTABLE = ("0.0.0.0", "::", "0")
 
 
 def check_distinct_names(key: str, entries: Iterable[ListenerEntry], faults: list[ConfigFault]) -> None:
@@ -54,12 +52,12 @@ def check_distinct_ports(entries: Iterable[ListenerEntry], faults: list[ConfigFa
 def check_mapped(
     key: str,
     entries: Iterable[ListenerEntry],
-    protocols: dict[str, SecurityProtocol],
+    mapped: Container[str],
     faults: list[ConfigFault],
 ) -> None:
-    """Every listener has a security protocol."""
+    """Every listener has a security protocol. `mapped` are the names in the protocol map."""
     for entry in entries:
-        if entry.name not in protocols:
+        if entry.name not in mapped:
             faults.append(
                 ConfigFault(
                     key,
@@ -72,13 +70,12 @@ def check_mapped(
 
 
 def check_advertised(
-    listeners: Iterable[ListenerEntry],
+    names: set[str],
     advertised: Iterable[ListenerEntry],
     key: str,
     faults: list[ConfigFault],
 ) -> None:
-    """Advertised are names that exist, with hosts that can be dialled. `key` is where the entries were written."""
-    names = {entry.name for entry in listeners}
+    """Advertised are `names` of listeners, with hosts that can be dialled. `key` is where the entries were written."""
     for entry in advertised:
         if entry.name not in names:
             faults.append(
@@ -89,7 +86,7 @@ def check_advertised(
                     f"Advertise a subset of {LISTENERS}: {', '.join(sorted(names))}",
                 )
             )
-        if entry.host in _UNROUTABLE or _is_unspecified(entry.host):
+        if _is_unspecified(entry.host):
             faults.append(
                 ConfigFault(
                     key,
@@ -108,7 +105,13 @@ def _literal_kind(host: str) -> type | None:
 
 
 def _is_unspecified(host: str) -> bool:
+    """0.0.0.0, ::, ::ffff:0.0.0.0, and the ways to write the first that a resolver takes: 0, 0.0, 0x0."""
     try:
-        return ip_address(host.partition("%")[0]).is_unspecified
+        address = ip_address(host.partition("%")[0])
     except ValueError:
-        return False
+        try:
+            return socket.inet_aton(host) == b"\0\0\0\0"
+        except OSError:
+            return False
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return address.is_unspecified or (mapped is not None and mapped.is_unspecified)

@@ -7,26 +7,37 @@ server, as in Kafka. Every enabled mechanism of a SASL listener must have one, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.network.listener_table import ListenerRow, ListenerTable
-from signalbox.network.network_settings import ListenerSettings, NetworkSettings
+from signalbox.common.start_refused import reason
+from signalbox.network.listener_table import ListenerRow
+from signalbox.network.network_settings import ListenerSettings, NetworkSettings, listener_prefix
 from signalbox.network.plane import CONTROL
-from signalbox.security.jaas import JaasError, JaasFile, LoginModule, parse_jaas_config, parse_jaas_file
+from signalbox.security.jaas import (
+    MODULE_OF_MECHANISM,
+    JaasError,
+    JaasFile,
+    LoginModule,
+    parse_jaas_config,
+    parse_jaas_file,
+)
 from signalbox.security.sasl.jaas_credentials import JaasScramCredentials
 from signalbox.security.sasl.mechanism import SaslMechanism
 from signalbox.security.sasl.plain import PLAIN, PlainMechanism
 from signalbox.security.sasl.scram import ScramCredentials, ScramMechanism
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
+from signalbox.security.tls.every_error import every_error
 from signalbox.security.tls.listener_tls import ListenerTls, listener_tls, renewed_listener_tls
 from signalbox.security.tls.settings import TlsConfigError, TlsSettings, tls_settings
 
 JAAS_FILE_KEY = "sasl.jaas.file"
-_MECHANISMS_KEY = "sasl.enabled.mechanisms"
+ENABLED_MECHANISMS_KEY = "sasl.enabled.mechanisms"
+_JAAS_KEY = "sasl.jaas.config"
 _CLIENT_AUTH_KEY = "ssl.client.auth"
 SUPPORTED_MECHANISMS = (PLAIN, *SCRAM_MECHANISMS)
 
@@ -40,12 +51,12 @@ class ListenerSecurity:
 
 
 def build_security(
-    table: ListenerTable, settings: NetworkSettings, scram_credentials: ScramCredentials
+    rows: Iterable[ListenerRow], settings: NetworkSettings, scram_credentials: ScramCredentials
 ) -> tuple[dict[str, ListenerSecurity], list[ConfigFault]]:
     """The guards of every listener by name and all that is wrong with them; reads the JAAS file if one is set."""
     jaas_file, faults = read_jaas_file(settings.everywhere.text(JAAS_FILE_KEY))
     guards = {}
-    for row in table:
+    for row in rows:
         guards[row.name], more = build_listener_security(row, settings.listener(row.name), jaas_file, scram_credentials)
         faults += more
     return guards, faults
@@ -56,9 +67,9 @@ def read_jaas_file(location: str) -> tuple[JaasFile, list[ConfigFault]]:
     if not location:
         return JaasFile({}), []
     try:
-        return JaasFile(parse_jaas_file(Path(location).read_text())), []
+        return JaasFile(parse_jaas_file(Path(location).read_text(encoding="utf-8"))), []
     except (OSError, UnicodeDecodeError) as error:
-        problem, remedy = f"cannot be read: {error}", "Name a JAAS file that this process may read"
+        problem, remedy = f"cannot be read: {reason(error)}", "Name a JAAS file that this process may read"
     except JaasError as error:
         problem, remedy = str(error), "Write sections of login modules, each ended by ';'"
     return JaasFile({}), [ConfigFault(JAAS_FILE_KEY, location, problem, remedy)]
@@ -75,10 +86,15 @@ def build_listener_security(
     tls = None
     if row.security_protocol.uses_tls:
         dialled = row.inter_broker or row.plane == CONTROL
-        tls = _or_fault(row, faults, lambda: listener_tls(_server_tls(row, settings), dialled_by_brokers=dialled))
+        tls = _or_faults(row, settings, faults, lambda given: listener_tls(given, dialled_by_brokers=dialled))
     mechanisms: dict[str, SaslMechanism] = {}
     if row.security_protocol.uses_sasl:
-        for name in settings.names(_MECHANISMS_KEY):
+        enabled = settings.names(ENABLED_MECHANISMS_KEY)
+        if not enabled:
+            key = settings.key_of(row.name, ENABLED_MECHANISMS_KEY)
+            remedy = f"Nobody could log in on {row.name}: name some of {', '.join(SUPPORTED_MECHANISMS)}"
+            faults.append(ConfigFault(key, "", "names no mechanism", remedy))
+        for name in enabled:
             mechanism = _mechanism(name, row, settings, jaas_file, scram_credentials, faults)
             if mechanism is not None:
                 mechanisms[name] = mechanism
@@ -91,26 +107,68 @@ def renew_tls(
     """What listener `row` would serve TLS with under changed `settings`, or None and what is wrong (KIP-226's checks:
     `security/tls/listener_tls.py`). Nothing is put to use: that is `SocketServer.replace_tls`. Any thread."""
     faults: list[ConfigFault] = []
-    return _or_fault(row, faults, lambda: renewed_listener_tls(current, _server_tls(row, settings))), faults
+    make = partial(renewed_listener_tls, current)
+    renewed, prefix = _or_faults(row, settings, faults, make), listener_prefix(row.name)
+    # Only the listener's own keys can be changed while it serves.
+    return renewed, [replace(fault, key=prefix + fault.key.removeprefix(prefix)) for fault in faults]
 
 
-def _or_fault(row: ListenerRow, faults: list[ConfigFault], make: Callable[[], ListenerTls]) -> ListenerTls | None:
+def _or_faults(
+    row: ListenerRow,
+    settings: ListenerSettings,
+    faults: list[ConfigFault],
+    make: Callable[[TlsSettings], ListenerTls],
+) -> ListenerTls | None:
+    given = _server_tls(row, settings)
     try:
-        return make()
-    except TlsConfigError as error:
-        key = f"listener.name.{row.name.lower()}.{error.key}"
-        faults.append(ConfigFault(key, "", error.problem, f"Set it for {row.name} alone or as {error.key}"))
+        return make(given)
+    except TlsConfigError:
+        faults += tls_faults(row.name, settings, every_error(given, make))
         return None
+
+
+def tls_faults(listener_name: str, settings: ListenerSettings, errors: Iterable[TlsConfigError]) -> list[ConfigFault]:
+    """What is wrong with TLS settings, each under the key that was read: the listener's own where it is set."""
+    faults = []
+    for each in errors:
+        key, own = settings.key_of(listener_name, each.key), listener_prefix(listener_name) + each.key
+        remedy = f"Set {each.key}, or {own} for this listener alone" if key != own else "Change it, or leave it out"
+        faults.append(ConfigFault(key, listener_name, each.problem, remedy))
+    return faults
 
 
 def login_module(
     listener_name: str, mechanism: str, settings: ListenerSettings, jaas_file: JaasFile
 ) -> LoginModule | None:
-    """The server's login module of a mechanism; a broker that dials a peer's listener uses it as client too."""
-    text = settings.for_mechanism(mechanism, "sasl.jaas.config")
+    """The server's login module of a mechanism, None when there is none. JaasError."""
+    text = settings.for_mechanism(mechanism, _JAAS_KEY)
     if text is not None:
         return parse_jaas_config(text)
     return jaas_file.server_module(listener_name, mechanism)
+
+
+def usable_login_module(
+    listener_name: str, mechanism: str, settings: ListenerSettings, jaas_file: JaasFile, faults: list[ConfigFault]
+) -> LoginModule | None:
+    """The login module of a mechanism that is needed, or None after adding why there is none. A broker that dials a
+    peer's listener uses it as client too (facts 1.9)."""
+    key = f"{listener_prefix(listener_name)}{mechanism.lower()}.{_JAAS_KEY}"
+    example = f"{MODULE_OF_MECHANISM[mechanism]} required ...;"
+    section = f"{listener_name.lower()}.KafkaServer"
+    try:
+        module = login_module(listener_name, mechanism, settings, jaas_file)
+    except JaasError as error:
+        faults.append(ConfigFault(key, listener_name, str(error), f"Write one login module: {example}"))
+        return None
+    if module is None:
+        problem = f"the mechanism {mechanism} of {listener_name} has no login module"
+        remedy = f"Set it to {example} or add that to {section} or KafkaServer of the JAAS file"
+        faults.append(ConfigFault(key, listener_name, problem, remedy))
+    elif mechanism not in module.mechanisms:
+        problem = f"its class is not the login module of {mechanism}"
+        faults.append(ConfigFault(key, listener_name, problem, f"Write {example}"))
+        return None
+    return module
 
 
 def _mechanism(
@@ -121,28 +179,13 @@ def _mechanism(
     scram_credentials: ScramCredentials,
     faults: list[ConfigFault],
 ) -> SaslMechanism | None:
-    key = f"listener.name.{row.name.lower()}.{name.lower()}.sasl.jaas.config"
     if name not in SUPPORTED_MECHANISMS:
-        faults.append(
-            ConfigFault(
-                _MECHANISMS_KEY, name, f"is not supported on {row.name}", f"Use {', '.join(SUPPORTED_MECHANISMS)}"
-            )
-        )
+        key = settings.key_of(row.name, ENABLED_MECHANISMS_KEY)
+        problem = f"is not supported, and {row.name} needs mechanisms"
+        faults.append(ConfigFault(key, name, problem, f"Use some of {', '.join(SUPPORTED_MECHANISMS)}"))
         return None
-    try:
-        module = login_module(row.name, name, settings, jaas_file)
-    except JaasError as error:
-        faults.append(ConfigFault(key, "", str(error), "Write one login module, ended by ';'"))
-        return None
+    module = usable_login_module(row.name, name, settings, jaas_file, faults)
     if module is None:
-        faults.append(
-            ConfigFault(
-                key,
-                "",
-                f"the enabled mechanism {name} of {row.name} has no login module",
-                f"Set it, or add one to {row.name.lower()}.KafkaServer or KafkaServer of the JAAS file",
-            )
-        )
         return None
     if name == PLAIN:
         return PlainMechanism(module.users)

@@ -19,11 +19,18 @@ from signalbox.network.listener_entry import (
     LISTENERS,
     PROTOCOL_MAP,
     ListenerEntry,
+    names_of_entries,
+    names_of_pairs,
     parse_entries,
     parse_protocol_map,
     split_list,
 )
-from signalbox.network.listener_roles import ListenerRoles, read_roles
+from signalbox.network.listener_roles import (
+    CONTROL_PLANE_NAME,
+    ListenerRoles,
+    read_inter_broker,
+    read_roles,
+)
 from signalbox.network.listener_rules import (
     check_advertised,
     check_distinct_names,
@@ -134,15 +141,50 @@ def read_listener_table(given: Mapping[str, str]) -> tuple[ListenerTable | None,
     _add_implicit_controllers(given, listeners, protocols)
     check_distinct_names(LISTENERS, listeners, faults)
     check_distinct_ports(listeners, faults)
-    check_mapped(LISTENERS, listeners, protocols, faults)
+    check_mapped(LISTENERS, listeners, protocols.keys() | names_of_pairs(given.get(PROTOCOL_MAP, "")), faults)
     if advertised_key == ADVERTISED_LISTENERS:
         check_distinct_names(ADVERTISED_LISTENERS, advertised, faults)
-    check_advertised(listeners, advertised, advertised_key, faults)
-    roles = read_roles(given, protocols, listeners, advertised, faults)
+    names = set(names_of_entries(given.get(LISTENERS, DEFAULT_LISTENERS)))
+    check_advertised(names, advertised, advertised_key, faults)
+    advertised_names = set(names_of_entries(given.get(advertised_key, DEFAULT_LISTENERS)))
+    roles = read_roles(given, protocols, names, advertised_names, faults)
     if faults or roles is None:
         return None, faults
     told = {entry.name: entry for entry in advertised}
     return ListenerTable((_row(entry, told.get(entry.name), roles) for entry in listeners), roles), []
+
+
+def readable_listeners(given: Mapping[str, str]) -> list[ListenerRow]:
+    """The listeners that can be made out, whatever is wrong with the others: for checks that are to find the rest of
+    the faults in the same round. `inter_broker` are those that brokers dial, the control plane included."""
+    ignored: list[ConfigFault] = []
+    protocols = parse_protocol_map(given.get(PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP), ignored)
+    entries = parse_entries(LISTENERS, given.get(LISTENERS, DEFAULT_LISTENERS), ignored)
+    _add_implicit_controllers(given, entries, protocols)
+    peers = readable_peers(given)
+    return [
+        ListenerRow(
+            name=entry.name,
+            host=entry.host,
+            port=entry.port,
+            security_protocol=protocols[entry.name],
+            advertised=None,
+            inter_broker=entry.name in peers,
+        )
+        for entry in entries
+        if entry.name in protocols
+    ]
+
+
+def readable_peers(given: Mapping[str, str]) -> dict[str, SecurityProtocol]:
+    """Protocols, by name, of the peers' listeners that this broker dials: inter-broker and control plane."""
+    protocols = parse_protocol_map(given.get(PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP), [])
+    inter_broker = read_inter_broker(given, protocols, [])
+    dialled = dict([inter_broker]) if inter_broker is not None else {}
+    control = normalise_listener_name(given.get(CONTROL_PLANE_NAME, ""))
+    if control in protocols:
+        dialled[control] = protocols[control]
+    return dialled
 
 
 def _add_implicit_controllers(

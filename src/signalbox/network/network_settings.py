@@ -7,11 +7,14 @@ under `<mechanism>.<key>`. Mechanism keys without the listener prefix never coun
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from signalbox.common.config_table import ConfigFault, Value
 from signalbox.network.config_rows import NETWORK_CONFIG, PREFIXED_KEYS
+
+_PER_IP_OVERRIDE = re.compile(r"(?P<host>\[[0-9a-zA-Z\-%._:]+\]|[0-9a-zA-Z\-%._:]+):(?P<count>[0-9]{1,10})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,10 @@ class ListenerSettings:
         value = self.values[key]
         assert isinstance(value, list)
         return value
+
+    def key_of(self, listener_name: str, key: str) -> str:
+        """Which key to change: the listener's own where it is set, else the one of all listeners."""
+        return f"{listener_prefix(listener_name)}{key}" if key in self.own else key
 
     def for_mechanism(self, mechanism: str, key: str) -> str | None:
         """The per-mechanism text of `key`, None when it is not set."""
@@ -68,10 +75,15 @@ def read_network_settings(
     return settings, faults
 
 
+def listener_prefix(name: str) -> str:
+    """What begins the keys of one listener alone (KIP-103)."""
+    return f"listener.name.{name.lower()}."
+
+
 def _listener_settings(
     given: Mapping[str, str], name: str, defaults: Mapping[str, Value]
 ) -> tuple[ListenerSettings, list[ConfigFault]]:
-    prefix = f"listener.name.{name.lower()}."
+    prefix = listener_prefix(name)
     values = dict(defaults)
     own: set[str] = set()
     by_mechanism: dict[str, str] = {}
@@ -133,9 +145,9 @@ def parse_per_ip_overrides(text: str) -> tuple[dict[str, int], list[str]]:
     overrides: dict[str, int] = {}
     problems = []
     for piece in filter(None, map(str.strip, text.split(","))):
-        host, colon, count = piece.rpartition(":")
-        if colon and host and count.isdigit():
-            overrides[host.strip("[]")] = int(count)
+        match = _PER_IP_OVERRIDE.fullmatch(piece)
+        if match is not None:
+            overrides[match["host"].strip("[]")] = int(match["count"])
         else:
             problems.append(piece)
     return overrides, problems

@@ -13,6 +13,7 @@ import socket
 from collections.abc import Iterator
 from itertools import count
 
+from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import host_port
 from signalbox.common.metrics import MetricName
 from signalbox.network.acceptor import Accepted, Acceptor
@@ -71,17 +72,20 @@ class SocketServer:
         self._register_metrics()
 
     async def start_listening(self) -> dict[str, int]:
-        """Bind every listener; the ports by listener name. BindError names the listener that could not, and leaves
+        """Bind every listener; the ports by listener name. BindError names all listeners that could not, and leaves
         nothing bound. From here on `table` holds the real ports and hosts."""
         backlog = self._settings.everywhere.number("socket.listen.backlog.size")
-        try:
-            for row in self.table:
+        faults: list[ConfigFault] = []
+        for row in self.table:
+            try:
                 self._sockets[row.name] = bind_listener(row.name, row.host, row.port, backlog)
-        except BindError:
+            except BindError as error:
+                faults += error.faults
+        if faults:
             for sock in self._sockets.values():
                 sock.close()
             self._sockets.clear()
-            raise
+            raise BindError(faults)
         ports = {name: sock.getsockname()[1] for name, sock in self._sockets.items()}
         nameless = any(row.advertised is not None and not row.advertised.host for row in self.table)
         self.table = self.table.with_bound_ports(ports, socket.getfqdn() if nameless else "")

@@ -7,6 +7,9 @@
 
 A file holds sections, a section one login module per mechanism, each ended by `;`. The value of `sasl.jaas.config` is
 one login module without a section. Only the options matter here; a module's class name says which mechanism it is for.
+
+Messages tell places, never the words that stand there: in a text that is not what it should be any word may be a
+password.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ _MODULES = {
     "org.apache.kafka.common.security.scram.ScramLoginModule": ("SCRAM-SHA-256", "SCRAM-SHA-512"),
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule": ("OAUTHBEARER",),
 }
+MODULE_OF_MECHANISM: Mapping[str, str] = {mechanism: name for name, found in _MODULES.items() for mechanism in found}
 _USER_PREFIX = "user_"
 
 
@@ -103,12 +107,13 @@ def _module(tokens: _Tokens) -> LoginModule:
         raise JaasError(f"{name} is not allowed")
     flag = tokens.word("a control flag").lower()
     if flag not in _FLAGS:
-        raise JaasError(f"{flag!r} after {name} is no control flag: expected one of {', '.join(sorted(_FLAGS))}")
+        place = tokens.place_of_last
+        raise JaasError(f"the second word, {place}, is no control flag: expected one of {', '.join(sorted(_FLAGS))}")
     options = {}
     while not tokens.skip(";"):
         key = tokens.word("an option's name")
         tokens.mark("=")
-        options[key] = tokens.value(key)
+        options[key] = tokens.value()
     return LoginModule(name, flag, options)
 
 
@@ -126,12 +131,17 @@ class _Tokens:
     def word(self, what: str) -> str:
         return self._next(("word", "quoted"), what)
 
-    def value(self, key: str) -> str:
-        return self._next(("word", "quoted"), f"the value of {key}")
+    def value(self) -> str:
+        return self._next(("word", "quoted"), "an option's value")
 
     def mark(self, mark: str) -> None:
         if self._next(("mark",), repr(mark)) != mark:
             raise JaasError(f"expected {mark!r} {self._where(self._at - 1)}")
+
+    @property
+    def place_of_last(self) -> str:
+        """Where the word last taken stands."""
+        return f"in line {self._tokens[self._at - 1][2]}"
 
     def skip(self, mark: str) -> bool:
         """Take `mark` if it is next."""
@@ -150,7 +160,8 @@ class _Tokens:
         if at >= len(self._tokens):
             return "at the end of the text (every login module ends with ';')"
         kind, text, line = self._tokens[at]
-        return f"instead of {'a quoted text' if kind == 'quoted' else repr(text)} in line {line}"
+        seen = repr(text) if kind == "mark" else f"a {kind}"
+        return f"instead of {seen.replace('quoted', 'quoted text')} in line {line}"
 
 
 def _cut(text: str) -> Iterator[tuple[str, str, int]]:

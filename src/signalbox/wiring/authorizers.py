@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from signalbox.common.clock import Clock
-from signalbox.common.config_table import ConfigFault
+from signalbox.common.config_table import ConfigFault, Value
 from signalbox.metadata.acl_repository import AclRepository
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.security.acl_authorizer import AclAuthorizer
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer, parse_super_users
-from signalbox.wiring.configuration import NodeConfig
 
+Values = Mapping[str, Value]
 _KEY = "authorizer.class.name"
 # Kafka's own class names mean the built-in one, so that a server.properties can be taken over as it is.
 _BUILT_IN = frozenset(
@@ -24,25 +25,44 @@ _BUILT_IN = frozenset(
 )
 
 
-def build_authorizer(config: NodeConfig) -> tuple[Authorizer, list[ConfigFault]]:
-    """The authorizer, and what is wrong with its keys."""
-    name = config[_KEY]
+def build_authorizer(values: Values, given: Mapping[str, str]) -> tuple[Authorizer, list[ConfigFault]]:
+    """The authorizer, and what is wrong with its keys. `given` is the text as the user wrote it."""
+    name, users = values[_KEY], str(values["super.users"])
     if not name:
         return AllowAllAuthorizer(), []
-    try:
-        super_users = parse_super_users(config["super.users"])
-    except ValueError as error:
-        return AllowAllAuthorizer(), [
-            ConfigFault("super.users", config["super.users"], str(error), "Separate users by semicolons")
-        ]
+    faults = authorizer_faults(values)
+    if faults:
+        return AllowAllAuthorizer(), faults
     if name in _BUILT_IN:
-        return AclAuthorizer(None, super_users, config["allow.everyone.if.no.acl.found"]), []
+        return AclAuthorizer(None, parse_super_users(users), values["allow.everyone.if.no.acl.found"] is True), []
     try:
-        authorizer: Any = _load(name)
-        return authorizer(config.given), []
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
-        remedy = f"Name a class that takes the configuration, or {sorted(_BUILT_IN)[-1]}"
-        return AllowAllAuthorizer(), [ConfigFault(_KEY, name, f"cannot be made: {error}", remedy)]
+        authorizer: Authorizer = _load(str(name))(given)
+        return authorizer, []
+    except (ValueError, TypeError) as error:
+        return AllowAllAuthorizer(), [_fault(str(name), error)]
+
+
+def authorizer_faults(values: Values) -> list[ConfigFault]:
+    """What can be seen to be wrong before one is made. A class by import path is looked for, not called."""
+    name, users = str(values[_KEY] or ""), str(values["super.users"])
+    if not name:
+        return []
+    faults = []
+    try:
+        parse_super_users(users)
+    except ValueError as error:
+        faults.append(ConfigFault("super.users", users, str(error), "Separate users by semicolons"))
+    if name not in _BUILT_IN:
+        try:
+            _load(name)
+        except Exception as error:  # somebody else's module is run: it may raise anything
+            faults.append(_fault(name, error))
+    return faults
+
+
+def _fault(name: str, error: Exception) -> ConfigFault:
+    remedy = f"Name a class that takes the configuration, or {sorted(_BUILT_IN)[-1]}"
+    return ConfigFault(_KEY, name, f"cannot be made: {error}", remedy)
 
 
 def keep_acls(store: MetadataStore, clock: Clock, authorizer: Authorizer) -> AclRepository | None:

@@ -3,50 +3,130 @@ told from clients. Kafka starts with unknown keys too; a misspelt one must at le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from signalbox.common.config_table import ConfigTable
-from signalbox.network.config_rows import PREFIXED_KEYS
+from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.properties_file import Properties
+from signalbox.network.config_rows import MECHANISM_KEYS, PREFIXED_KEYS
 from signalbox.network.listener_table import ListenerTable
+from signalbox.wiring.keys_of_kafka import KEYS_OF_KAFKA
 from signalbox.wiring.without_effect import WITHOUT_EFFECT
 
 _LISTENER_PREFIX = "listener.name."
+_CLIENT_AUTH = "ssl.client.auth"
+_JAAS = "sasl.jaas.config"
+_FORCED = "control.plane.force.controller.requests.enable"
 
 
-def doubtful_keys(given: Iterable[str], listener_names: Sequence[str], table: ConfigTable) -> Iterator[tuple[str, str]]:
-    """(key, why it will not do anything)."""
+def config_warnings(properties: Properties, listeners: ListenerTable, table: ConfigTable) -> tuple[str, ...]:
+    """Every warning, the one of a key with the place where it stands."""
+    given, protocols = properties.values, {row.name.lower(): row.security_protocol for row in listeners}
+    placed = [
+        *doubtful_keys(given, protocols, table),
+        *mechanisms_not_enabled(given, protocols),
+        *_keys_that_need_others(given, listeners),
+    ]
+    twice = [
+        f"{properties.origin}:{line}: {key} is set again in line {properties.lines[key]}, and that counts"
+        for key, line in properties.duplicates
+    ]
+    return (
+        *twice,
+        *(f"{properties.where(key)}: {key} {doubt}" for key, doubt in placed),
+        *unknown_peers(given, listeners),
+    )
+
+
+def doubtful_keys(
+    given: Mapping[str, str], protocols: Mapping[str, SecurityProtocol], table: ConfigTable
+) -> Iterator[tuple[str, str]]:
+    """(key, why it will not do anything). `protocols` by the listeners' lower-case names."""
     for key in given:
-        doubt = _doubt(key, [name.lower() for name in listener_names], table)
+        doubt = _doubt(key, protocols, table)
         if doubt is not None:
             yield key, doubt
 
 
-def _doubt(key: str, listener_names: Sequence[str], table: ConfigTable) -> str | None:
+def _doubt(key: str, protocols: Mapping[str, SecurityProtocol], table: ConfigTable) -> str | None:
     if key in table:
         return _without_effect(key)
+    if key in KEYS_OF_KAFKA:
+        return f"has no effect: {KEYS_OF_KAFKA[key]}"
+    if key.partition(".")[2] in MECHANISM_KEYS:
+        return f"is read for one listener only: write {_LISTENER_PREFIX}<listener>.{key}"
     if not key.startswith(_LISTENER_PREFIX):
         return f"is not a known key{_meant(key, [row.name for row in table])}"
     # listener.name.<listener>.<key>, or listener.name.<listener>.<mechanism>.<key> (L5)
-    listener, _, rest = key.removeprefix(_LISTENER_PREFIX).partition(".")
-    if listener not in listener_names:
-        return f"is about a listener that is not in listeners{_meant(listener, listener_names)}"
+    listener = _listener_of(key, protocols)
+    if listener is None:
+        name = key.removeprefix(_LISTENER_PREFIX).partition(".")[0]
+        return f"is about a listener that is not in listeners{_meant(name, list(protocols))}"
+    rest = key.removeprefix(f"{_LISTENER_PREFIX}{listener}.")
+    if rest == _JAAS:
+        return f"has no effect without a mechanism: write {_LISTENER_PREFIX}{listener}.<mechanism>.{_JAAS}"
     if rest in PREFIXED_KEYS:
-        return _without_effect(rest)
-    if rest.partition(".")[2] in table:
-        return None
+        return _without_effect(rest) or _without_use(rest, listener, protocols[listener])
+    if rest.partition(".")[2] in MECHANISM_KEYS:
+        return _without_use(rest.partition(".")[2], listener, protocols[listener])
     if rest in table:
         return "cannot be set for one listener: it holds for the whole broker"
+    if rest.partition(".")[2] in table:
+        return f"cannot be set for one mechanism: only {', '.join(sorted(MECHANISM_KEYS))} can"
     return f"is not a known key{_meant(rest, sorted(PREFIXED_KEYS))}"
+
+
+def _listener_of(key: str, protocols: Mapping[str, SecurityProtocol]) -> str | None:
+    """The listener whose own key this is; a listener's name may hold dots."""
+    names = [name for name in protocols if key.startswith(f"{_LISTENER_PREFIX}{name}.")]
+    return max(names, key=len, default=None)
 
 
 def _without_effect(key: str) -> str | None:
     return f"has no effect: {WITHOUT_EFFECT[key]}" if key in WITHOUT_EFFECT else None
 
 
+def _without_use(key: str, listener: str, protocol: SecurityProtocol) -> str | None:
+    """TLS keys where there is no TLS, SASL keys where nobody logs in."""
+    if (key.startswith("ssl.") and not protocol.uses_tls) or (key.startswith("sasl.") and not protocol.uses_sasl):
+        return f"has no effect: the listener {listener.upper()} is {protocol.name}"
+    return None
+
+
 def _meant(name: str, names: Sequence[str]) -> str:
-    close = get_close_matches(name, names, n=1)
+    close = get_close_matches(name[:100], names, n=1)
     return f" (did you mean {close[0]}?)" if close else ""
+
+
+def mechanisms_not_enabled(
+    given: Mapping[str, str], protocols: Mapping[str, SecurityProtocol]
+) -> Iterator[tuple[str, str]]:
+    """(key, doubt) of login modules for mechanisms that their listener does not enable."""
+    everywhere = given.get("sasl.enabled.mechanisms", "GSSAPI")
+    for key in given:
+        listener = _listener_of(key, protocols)
+        if listener is None or not protocols[listener].uses_sasl:
+            continue
+        prefix = f"{_LISTENER_PREFIX}{listener}."
+        mechanism, _, rest = key.removeprefix(prefix).partition(".")
+        enabled_text = given.get(f"{prefix}sasl.enabled.mechanisms", everywhere)
+        enabled = [name.strip().lower() for name in enabled_text.split(",")]
+        if rest in MECHANISM_KEYS and mechanism.lower() not in enabled:
+            yield key, f"is about a mechanism that {listener.upper()} does not enable{_meant(mechanism, enabled)}"
+
+
+def _keys_that_need_others(given: Mapping[str, str], listeners: ListenerTable) -> Iterator[tuple[str, str]]:
+    """Keys that do nothing by themselves, although they are known."""
+    if given.get(_FORCED, "false").strip().lower() == "true" and listeners.control_plane_listener_name is None:
+        yield _FORCED, "has no effect: control.plane.listener.name is not set"
+    if _JAAS in given:
+        yield _JAAS, f"is not read by a broker: write {_LISTENER_PREFIX}<listener>.<mechanism>.{_JAAS}"
+    if given.get(_CLIENT_AUTH, "none") != "none":
+        for row in listeners:
+            own = f"{_LISTENER_PREFIX}{row.name.lower()}.{_CLIENT_AUTH}"
+            if row.security_protocol is SecurityProtocol.SASL_SSL and own not in given:
+                yield _CLIENT_AUTH, f"does not hold on {row.name}, which is SASL_SSL: set {own} if it is meant to"
 
 
 def unknown_peers(given: Mapping[str, str], listeners: ListenerTable) -> Iterator[str]:
@@ -65,5 +145,6 @@ def unknown_peers(given: Mapping[str, str], listeners: ListenerTable) -> Iterato
 
 
 def _asks_for_certificates(given: Mapping[str, str], listener: str) -> bool:
-    key = "ssl.client.auth"
-    return given.get(f"{_LISTENER_PREFIX}{listener.lower()}.{key}", given.get(key, "none")) == "required"
+    return (
+        given.get(f"{_LISTENER_PREFIX}{listener.lower()}.{_CLIENT_AUTH}", given.get(_CLIENT_AUTH, "none")) == "required"
+    )

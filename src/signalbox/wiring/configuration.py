@@ -19,12 +19,14 @@ from signalbox.controller.config_rows import CONTROLLER_CONFIG
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
 from signalbox.metadata.config_rows import METADATA_CONFIG
 from signalbox.network.config_rows import NETWORK_CONFIG
-from signalbox.network.listener_table import ListenerTable, read_listener_table
+from signalbox.network.listener_entry import DEFAULT_LISTENERS, LISTENERS, names_of_entries
+from signalbox.network.listener_table import ListenerTable, read_listener_table, readable_listeners
 from signalbox.network.network_settings import read_network_settings
 from signalbox.replication.config_rows import REPLICATION_CONFIG
 from signalbox.storage.config_rows import STORAGE_CONFIG
-from signalbox.wiring.config_warnings import doubtful_keys, unknown_peers
+from signalbox.wiring.config_warnings import config_warnings
 from signalbox.wiring.metadata_store import check_store
+from signalbox.wiring.metrics_port import check_metrics_port
 
 NODE_CONFIG = ConfigTable(
     [
@@ -66,22 +68,20 @@ def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[Co
     faults += _check_log_dirs(given, values)
     faults += check_store(values)
     listeners, listener_faults = read_listener_table(given)
-    faults += listener_faults
-    names = [row.name for row in listeners] if listeners is not None else _listener_names(given)
+    names = (
+        [row.name for row in listeners]
+        if listeners is not None
+        else names_of_entries(given.get(LISTENERS, DEFAULT_LISTENERS))
+    )
     _, network_faults = read_network_settings(given, names)
     # The network reads its own rows once more: what the whole table has already said is not said twice.
     told = {(fault.key, fault.entry) for fault in faults}
+    network_faults = [*listener_faults, *network_faults]
     faults += [fault for fault in network_faults if (fault.key, fault.entry) not in told]
+    faults += check_metrics_port(values, readable_listeners(given))
     if faults or listeners is None:
         return None, [replace(fault, origin=properties.where(fault.key)) for fault in faults]
-    warnings = [f"{properties.where(key)}: {key} {doubt}" for key, doubt in doubtful_keys(given, names, NODE_CONFIG)]
-    return NodeConfig(given, values, listeners, (*warnings, *unknown_peers(given, listeners))), []
-
-
-def _listener_names(given: Mapping[str, str]) -> list[str]:
-    """Whose own keys can be looked at while `listeners` itself has faults."""
-    entries = given.get("listeners", "").split(",")
-    return list(dict.fromkeys(entry.partition("://")[0].strip().upper() for entry in entries if "://" in entry))
+    return NodeConfig(given, values, listeners, config_warnings(properties, listeners, NODE_CONFIG)), []
 
 
 def _check_identity(values: Mapping[str, Value]) -> list[ConfigFault]:

@@ -1,8 +1,8 @@
 """One node: every room's objects, put together, started in order and stopped in the opposite one.
 
-Start: the store and the cluster id; logs recovered; sockets bound; registered; sockets served; the race for the
-controllership joined; ready when the active controller has told this broker about itself. Stop, controlled: the
-controller moves leadership away first, then connections, fetchers, logs and the session end.
+Start: the store and the cluster id; logs recovered; sockets bound, the metrics page's too; registered; sockets served;
+the race for the controllership joined; ready when the active controller has told this broker about itself. Stop,
+controlled: the controller moves leadership away first, then connections, fetchers, logs and the session end.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.housekeeping import Housekeeping
 from signalbox.wiring.metadata_store import open_store
 from signalbox.wiring.parts import NodeParts, build_parts
+from signalbox.wiring.taken_addresses import refuse_taken_addresses
 
 log = logging.getLogger(__name__)
 
@@ -57,13 +58,14 @@ class Node:
         cluster_id = await read_or_create_cluster_id(store)
         parts = self._parts = await build_parts(self.config, store, cluster_id, self.clock, self._fail)
         await parts.server.start_listening()
+        if parts.metrics_page is not None:
+            self._metrics_port = await parts.metrics_page.start()
+        await refuse_taken_addresses(store, self.config)
         await parts.keeper.register(self._registration(parts))
         parts.ways.start()
         await parts.server.enable()
         parts.data.replicas.start()
         await parts.controller.start()
-        if parts.metrics_page is not None:
-            self._metrics_port = await parts.metrics_page.start()
         self._housekeeping = Housekeeping(parts, self.config)
         self._housekeeping.start()
         node_id = self.config.node_id

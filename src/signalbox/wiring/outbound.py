@@ -6,13 +6,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from signalbox.client.client_security import sasl_login
-from signalbox.client.connection_settings import PLAINTEXT, ConnectionSecurity, ConnectionSettings, OutboundTls
+from signalbox.client.connection_settings import (
+    PLAINTEXT,
+    ConnectionSecurity,
+    ConnectionSettings,
+    OutboundTls,
+    SaslLogin,
+)
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.network.listener_security import JAAS_FILE_KEY, login_module, read_jaas_file
-from signalbox.network.network_settings import NetworkSettings
-from signalbox.security.jaas import JaasError, LoginModule
+from signalbox.network.listener_security import (
+    ENABLED_MECHANISMS_KEY,
+    JAAS_FILE_KEY,
+    SUPPORTED_MECHANISMS,
+    read_jaas_file,
+    tls_faults,
+    usable_login_module,
+)
+from signalbox.network.network_settings import ListenerSettings, NetworkSettings, listener_prefix
 from signalbox.security.tls.contexts import client_context
+from signalbox.security.tls.every_error import every_error
 from signalbox.security.tls.settings import TlsConfigError, tls_settings
 
 _MECHANISM_KEY = "sasl.mechanism.inter.broker.protocol"
@@ -26,35 +39,53 @@ def outbound_security(
     faults: list[ConfigFault] = []
     tls = None
     if protocol.uses_tls:
+        given = tls_settings(listener.text, listener.names)
         try:
-            tls = OutboundTls(client_context(tls_settings(listener.text, listener.names)))
-        except TlsConfigError as error:
-            faults.append(ConfigFault(error.key, "", error.problem, f"Needed to connect to peers on {listener_name}"))
-    login = None
-    if protocol.uses_sasl:
-        mechanism = listener.text(_MECHANISM_KEY)
-        jaas_file, more = read_jaas_file(settings.everywhere.text(JAAS_FILE_KEY))
-        faults += more
-        module = None
-        try:
-            module = login_module(listener_name, mechanism, listener, jaas_file)
-        except JaasError as error:
-            faults.append(ConfigFault(_MECHANISM_KEY, mechanism, str(error), "Write one login module, ended by ';'"))
-        credentials = _credentials(module)
-        if credentials is None:
-            faults.append(
-                ConfigFault(
-                    _MECHANISM_KEY,
-                    mechanism,
-                    f"the login module for {listener_name} has no username and password",
-                    f"Add them to listener.name.{listener_name.lower()}.{mechanism.lower()}.sasl.jaas.config",
-                )
-            )
-        else:
-            login = sasl_login(mechanism, *credentials)
+            tls = OutboundTls(client_context(given))
+        except TlsConfigError:
+            faults += tls_faults(listener_name, listener, every_error(given, client_context))
+    login = _login(listener_name, listener, settings, faults) if protocol.uses_sasl else None
     if tls is None and login is None:
         return PLAINTEXT, faults
     return ConnectionSecurity(tls, login), faults
+
+
+def own_mechanism_faults(
+    listener_name: str, protocol: SecurityProtocol, settings: NetworkSettings
+) -> list[ConfigFault]:
+    """Brokers with these settings must take each other on a listener of their own: what they log in with is enabled
+    there (facts 1.7). A listener that only peers have is theirs to look at."""
+    listener = settings.listener(listener_name)
+    mechanism, enabled_key = listener.text(_MECHANISM_KEY), listener.key_of(listener_name, ENABLED_MECHANISMS_KEY)
+    taken = mechanism not in SUPPORTED_MECHANISMS or mechanism in listener.names(ENABLED_MECHANISMS_KEY)
+    if not protocol.uses_sasl or taken:  # one that is not supported is told where it would be used
+        return []
+    problem = f"is not in {enabled_key}, so that no broker could log in on {listener_name}"
+    remedy = f"Add it to {enabled_key}, or use one that is there"
+    return [ConfigFault(listener.key_of(listener_name, _MECHANISM_KEY), mechanism, problem, remedy)]
+
+
+def _login(
+    listener_name: str, listener: ListenerSettings, settings: NetworkSettings, faults: list[ConfigFault]
+) -> SaslLogin | None:
+    """How this broker logs in at its peers: with the server's own login module of that listener."""
+    mechanism, key = listener.text(_MECHANISM_KEY), listener.key_of(listener_name, _MECHANISM_KEY)
+    if mechanism not in SUPPORTED_MECHANISMS:
+        remedy = f"Brokers log in on {listener_name} with it: use one of {', '.join(SUPPORTED_MECHANISMS)}"
+        faults.append(ConfigFault(key, mechanism, "is not supported", remedy))
+        return None
+    jaas_file, more = read_jaas_file(settings.everywhere.text(JAAS_FILE_KEY))
+    faults += more
+    module = usable_login_module(listener_name, mechanism, listener, jaas_file, faults)
+    if module is None:
+        return None
+    username, password = module.options.get("username"), module.options.get("password")
+    if username is None or password is None:
+        own = f"{listener_prefix(listener_name)}{mechanism.lower()}.sasl.jaas.config"
+        problem = f"the login module of {listener_name} has no username and password"
+        faults.append(ConfigFault(own, listener_name, problem, "Add those with which this broker logs in at its peers"))
+        return None
+    return sasl_login(mechanism, username, password)
 
 
 def connection_settings(node_id: int, security: ConnectionSecurity, values: Mapping[str, object]) -> ConnectionSettings:
@@ -68,10 +99,3 @@ def connection_settings(node_id: int, security: ConnectionSecurity, values: Mapp
         request_timeout_ms=request_ms,
         security=security,
     )
-
-
-def _credentials(module: LoginModule | None) -> tuple[str, str] | None:
-    if module is None:
-        return None
-    user, password = module.options.get("username"), module.options.get("password")
-    return None if user is None or password is None else (user, password)

@@ -17,11 +17,12 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from signalbox.common.properties_file import parse_properties
 from signalbox.metadata.store.port import StoreError
 from signalbox.protocol.error_table import KafkaError
 from signalbox.transport.poll_gaps import MeasuredLoop
-from signalbox.wiring.configuration import NodeConfig, read_node_config
+from signalbox.wiring.config_check import check_node_config
+from signalbox.wiring.config_file import ConfigFileError, read_config_file
+from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.guards import ConfigRefused
 from signalbox.wiring.log_format import start_logging
 from signalbox.wiring.node import Node
@@ -32,15 +33,11 @@ log = logging.getLogger("signalbox")
 def load_config(path: Path, overrides: list[str]) -> NodeConfig | None:
     """The checked configuration of a file with `key=value` overrides; faults are printed, None is given then."""
     try:
-        properties = parse_properties(path.read_text(encoding="utf-8"), str(path))
-        extra = parse_properties("\n".join(overrides), "--override")
-    except (OSError, ValueError) as error:
-        print(f"{path} cannot be read: {error}", file=sys.stderr)
+        properties = read_config_file(path, overrides)
+    except ConfigFileError as error:
+        print(error, file=sys.stderr)
         return None
-    properties.values.update(extra.values)
-    for key in extra.values:
-        properties.lines.pop(key, None)
-    config, faults = read_node_config(properties)
+    config, faults = check_node_config(properties)
     for fault in faults:
         print(fault, file=sys.stderr)
     if config is None:

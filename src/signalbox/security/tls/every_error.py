@@ -1,0 +1,47 @@
+"""All that is wrong with TLS settings, not just the first: what makes a context stops at the first error.
+
+After each error its keys are put back to where nothing is wrong with them, and the rest is tried again. Without a
+usable keystore no listener can be made; what is left is then tried as a client would use it, which needs none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from signalbox.security.tls.contexts import client_context
+from signalbox.security.tls.settings import TlsConfigError, TlsSettings
+
+_DEFAULTS = TlsSettings()
+_WITHOUT_KEYSTORE = {"keystore_location": "", "keystore_key": "", "keystore_certificate_chain": ""}
+_WITHOUT_TRUSTSTORE = {"truststore_location": "", "truststore_certificates": "", "client_auth": "none"}
+# Beginning of a key → the settings that are as if nobody had written it.
+_HARMLESS: Mapping[str, Mapping[str, object]] = {
+    "ssl.key": _WITHOUT_KEYSTORE,
+    "ssl.truststore": _WITHOUT_TRUSTSTORE,
+    "ssl.client.auth": {"client_auth": "none"},
+    "ssl.protocol": {"protocol": _DEFAULTS.protocol},
+    "ssl.enabled.protocols": {"enabled_protocols": _DEFAULTS.enabled_protocols},
+    "ssl.cipher.suites": {"cipher_suites": ()},
+    "ssl.endpoint": {"endpoint_identification_algorithm": "https"},
+}
+
+
+def every_error(settings: TlsSettings, make: Callable[[TlsSettings], object]) -> list[TlsConfigError]:
+    """The errors of `make`, which reads `settings` and stops at the first; empty when it has none."""
+    errors: list[TlsConfigError] = []
+    seen: set[str] = set()
+    while True:
+        try:
+            make(settings)
+        except TlsConfigError as error:
+            kind = next((start for start in _HARMLESS if error.key.startswith(start)), error.key)
+            if kind in seen:  # what remains comes of what was put back
+                return errors
+            errors.append(error)
+            seen.add(kind)
+            settings = replace(settings, **dict(_HARMLESS.get(kind, {})))  # type: ignore[arg-type]
+            if kind == "ssl.key":
+                make = client_context
+        else:
+            return errors

@@ -1,0 +1,65 @@
+"""A properties file from the disk, refused with a sentence when it is none: a folder, another encoding, endless."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable
+from pathlib import Path
+
+from signalbox.common.limits import MAX_CONFIG_FILE_BYTES
+from signalbox.common.properties_file import Properties, parse_properties
+from signalbox.common.start_refused import reason
+
+_OVERRIDE = "--override"
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class ConfigFileError(ValueError):
+    """The file is no configuration at all; the message names it and says what to do."""
+
+
+def read_config_file(path: Path, overrides: Iterable[str] = ()) -> Properties:
+    """The file's keys with `key=value` overrides over them. ConfigFileError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_CONFIG_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise ConfigFileError(f"{path} cannot be read: {_without_name(error)}") from error
+    properties = _parsed(_text(data, path), str(path))
+    for text in overrides:
+        try:
+            properties.override(text, _OVERRIDE)
+        except ValueError as error:
+            raise ConfigFileError(f"{path} cannot be read: {error}") from error
+    return properties
+
+
+def _without_name(error: OSError | ValueError) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else reason(error)
+
+
+def _parsed(text: str, origin: str) -> Properties:
+    try:
+        return parse_properties(text, origin)
+    except ValueError as error:
+        raise ConfigFileError(f"{origin} cannot be read: {error}") from error
+
+
+def _text(data: bytes, path: Path) -> str:
+    if len(data) > MAX_CONFIG_FILE_BYTES:
+        limit = f"{MAX_CONFIG_FILE_BYTES:,} bytes"
+        raise ConfigFileError(f"{path} cannot be read: it is longer than {limit}, which no server.properties is")
+    if data.startswith(_UTF_16):
+        raise ConfigFileError(f"{path} cannot be read: it is UTF-16; save it as UTF-8")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        where = f"line {line} holds the byte 0x{data[error.start]:02x}"
+        raise ConfigFileError(
+            f"{path} cannot be read: {where}, which is not UTF-8. Save the file as UTF-8, or write \\uXXXX"
+        ) from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise ConfigFileError(f"{path} cannot be read: line {line} holds a NUL; this is no text file")
+    return text

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
-from typing import Any
 
 from signalbox.common.clock import Clock
 from signalbox.common.config_table import ConfigFault, Value
@@ -12,6 +10,7 @@ from signalbox.metadata.acl_repository import AclRepository
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.security.acl_authorizer import AclAuthorizer
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer, parse_super_users
+from signalbox.wiring.import_path import load_class
 
 Values = Mapping[str, Value]
 _KEY = "authorizer.class.name"
@@ -36,7 +35,7 @@ def build_authorizer(values: Values, given: Mapping[str, str]) -> tuple[Authoriz
     if name in _BUILT_IN:
         return AclAuthorizer(None, parse_super_users(users), values["allow.everyone.if.no.acl.found"] is True), []
     try:
-        authorizer: Authorizer = _load(str(name))(given)
+        authorizer: Authorizer = load_class(str(name))(given)
         return authorizer, []
     except (ValueError, TypeError) as error:
         return AllowAllAuthorizer(), [_fault(str(name), error)]
@@ -54,7 +53,7 @@ def authorizer_faults(values: Values) -> list[ConfigFault]:
         faults.append(ConfigFault("super.users", users, str(error), "Separate users by semicolons"))
     if name not in _BUILT_IN:
         try:
-            _load(name)
+            load_class(name)
         except Exception as error:  # somebody else's module is run: it may raise anything
             faults.append(_fault(name, error))
     return faults
@@ -70,10 +69,3 @@ def keep_acls(store: MetadataStore, clock: Clock, authorizer: Authorizer) -> Acl
     if not isinstance(authorizer, AclAuthorizer):
         return None
     return AclRepository(store, clock, authorizer.replace_view)
-
-
-def _load(path: str) -> Any:
-    module, dot, name = path.rpartition(".")
-    if not dot:
-        raise ValueError("expected package.module.Class")
-    return getattr(import_module(module), name)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import os
-
 from signalbox.client.death_probe import DeathProbe
 from signalbox.client.peer_channels import PeerChannels
 from signalbox.common.clock import Clock
 from signalbox.common.ids import new_uuid
 from signalbox.common.metrics import Metrics
 from signalbox.controller.controller_metrics import measure_controller
-from signalbox.controller.decision import Inputs
+from signalbox.controller.decision import Inputs, draw
 from signalbox.controller.runtime import Controller, Neighbours
 from signalbox.controller.settings import ControllerSettings
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.guards import Guards
+from signalbox.wiring.policies import Policies
 
 
 def build_controller(
-    config: NodeConfig, store: MetadataStore, cluster_id: str, cache: MetadataCache, guards: Guards, metrics: Metrics,
-    clock: Clock,
+    config: NodeConfig, store: MetadataStore, cluster_id: str, cache: MetadataCache, guards: Guards, policies: Policies,
+    metrics: Metrics, clock: Clock,
 ) -> tuple[Controller, PeerChannels]:  # fmt: skip
     """A controller that has not joined the race yet. A connection that a broker closed is a hint for it."""
     peers = PeerChannels(
@@ -35,16 +34,11 @@ def build_controller(
         config.node_id,
         store,
         Neighbours(peers, cache, DeathProbe()),
-        Inputs(_settings(config), _draw, new_uuid),
+        Inputs(_settings(config), draw, new_uuid, policies.create_topic, policies.alter_config),
         clock,
     )
     measure_controller(metrics, controller)
     return controller, peers
-
-
-def _draw(limit: int) -> int:
-    """A random number from 0 to `limit` - 1, for placement."""
-    return int.from_bytes(os.urandom(4)) % limit
 
 
 def _settings(config: NodeConfig) -> ControllerSettings:

@@ -1,6 +1,6 @@
 """Who may enter, and how this broker introduces itself elsewhere: listeners' TLS and SASL, outbound security, the
-authorizer. What can only be seen wrong with files at hand (keys, passwords) is found here, all at once: before a start
-by `guard_faults`, and again by `read_guards`, since files change."""
+authorizer, the policies. What can only be seen wrong with files at hand (keys, passwords) is found here, all at once:
+before a start by `guard_faults`, and again by `read_guards`, since files change."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from signalbox.wiring.authorizers import authorizer_faults, build_authorizer
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.outbound import connection_settings, outbound_security, own_mechanism_faults
 from signalbox.wiring.peer_security import PeerSecurity
+from signalbox.wiring.policies import Policies, policy_faults, read_policies
 
 
 class ConfigRefused(StartRefused):
@@ -35,6 +36,7 @@ class Guards:
     inter_broker: ConnectionSettings
     peers: PeerSecurity
     authorizer: Authorizer
+    policies: Policies
 
 
 def read_guards(config: NodeConfig, scram_credentials: ScramCredentials | None = None) -> Guards:
@@ -55,6 +57,8 @@ def read_guards(config: NodeConfig, scram_credentials: ScramCredentials | None =
         faults += own_mechanism_faults(name, protocol, network)
     authorizer, more = build_authorizer(config.values, config.given)
     faults += more
+    policies, more = read_policies(config.values, config.given)
+    faults += more
     if faults:
         raise ConfigRefused(list(dict.fromkeys(faults)))
     return Guards(
@@ -63,6 +67,7 @@ def read_guards(config: NodeConfig, scram_credentials: ScramCredentials | None =
         connection_settings(config.node_id, inter_broker, config.values),
         PeerSecurity(network, {(table.inter_broker_listener_name, table.inter_broker_security_protocol): inter_broker}),
         authorizer,
+        policies,
     )
 
 
@@ -77,4 +82,5 @@ def guard_faults(given: Mapping[str, str], values: Mapping[str, Value]) -> list[
             faults += outbound_security(name, protocol, network)[1]
             faults += own_mechanism_faults(name, protocol, network)
     faults += authorizer_faults(values)
+    faults += policy_faults(values)
     return list(dict.fromkeys(faults))

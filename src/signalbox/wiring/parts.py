@@ -58,6 +58,7 @@ from signalbox.wiring.hot_path import build_hot_path
 from signalbox.wiring.log_dir_failures import LogDirFailures
 from signalbox.wiring.metrics_page import MetricsPage
 from signalbox.wiring.own_epochs import OwnEpochs
+from signalbox.wiring.policies import told
 from signalbox.wiring.replica_side import ReplicaSide, Surroundings, build_replica_side
 from signalbox.wiring.served_versions import RouteGate
 from signalbox.wiring.stored_users import StoredUsers
@@ -155,7 +156,9 @@ async def build_parts(
         await acls.start()
     cache = MetadataCache()
     ways = build_controller_ways(config.listeners, store, cluster_id, guards, trail.metrics)
-    controller, peers = build_controller(config, store, cluster_id, cache, guards, trail.metrics, clock)
+    controller, peers = build_controller(
+        config, store, cluster_id, cache, guards, told(guards.policies, trail.audit), trail.metrics, clock
+    )
     around = Surroundings(
         config=config,
         cluster_id=cluster_id,

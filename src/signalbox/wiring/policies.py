@@ -1,0 +1,124 @@
+"""Policies by import path (`create.topic.policy.class.name`, `alter.config.policy.class.name`; KIP-108, KIP-133, F11).
+
+A policy is a class that takes the configuration and has the `validate` of its port (`controller/ports.py`). It is asked
+by the active controller alone, for internal topics too. Which policy refused what is told here: to the log and to the
+audit trail, since a client of an old version is told no more than a code.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
+from signalbox.common.config_table import ConfigFault, Value
+from signalbox.controller.ports import AlterConfigPolicy, CreateTopicPolicy, PolicyViolation
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.wiring.import_path import load_class
+
+log = logging.getLogger(__name__)
+
+_KEYS = _CREATE_TOPIC, _ALTER_CONFIG = "create.topic.policy.class.name", "alter.config.policy.class.name"
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """None where the configuration names none."""
+
+    create_topic: CreateTopicPolicy | None = None
+    alter_config: AlterConfigPolicy | None = None
+
+
+def read_policies(values: Mapping[str, Value], given: Mapping[str, str]) -> tuple[Policies, list[ConfigFault]]:
+    """The policies, and what is wrong with them. `given` is the configuration's text: each policy is made with it."""
+    faults = policy_faults(values)
+    made: dict[str, Any] = {}
+    for key in () if faults else _KEYS:
+        if name := str(values[key] or ""):
+            try:
+                made[key] = load_class(name)(given)
+            except Exception as error:  # the policy's own constructor may raise what it likes
+                faults.append(_fault(key, name, error))
+    return Policies(made.get(_CREATE_TOPIC), made.get(_ALTER_CONFIG)), faults
+
+
+def policy_faults(values: Mapping[str, Value]) -> list[ConfigFault]:
+    """What can be seen to be wrong before one is made: the class is looked for, not called."""
+    faults = []
+    for key in _KEYS:
+        if name := str(values[key] or ""):
+            try:
+                if not callable(getattr(load_class(name), "validate", None)):
+                    raise TypeError("it has no method validate")
+            except Exception as error:  # somebody else's module is run: it may raise anything
+                faults.append(_fault(key, name, error))
+    return faults
+
+
+def _fault(key: str, name: str, error: Exception) -> ConfigFault:
+    remedy = "Name a class that takes the configuration and has a method validate"
+    return ConfigFault(key, name, f"cannot be made: {error!r}", remedy)
+
+
+class ToldCreateTopicPolicy:
+    """A policy whose refusals are told."""
+
+    def __init__(self, policy: CreateTopicPolicy, audit: AuditSink) -> None:
+        self._policy = policy
+        self._audit = audit
+
+    def validate(
+        self,
+        topic: str,
+        num_partitions: int | None,
+        replication_factor: int | None,
+        assignments: Mapping[int, Sequence[int]] | None,
+        configs: Mapping[str, str],
+    ) -> None:
+        """The policy's own; a policy that breaks refuses with UNKNOWN_SERVER_ERROR."""
+        asked = (topic, num_partitions, replication_factor, assignments, configs)
+        _ask(self._policy, self._audit, f"topic:{topic}", lambda: self._policy.validate(*asked))
+
+
+class ToldAlterConfigPolicy:
+    """A policy whose refusals are told."""
+
+    def __init__(self, policy: AlterConfigPolicy, audit: AuditSink) -> None:
+        self._policy = policy
+        self._audit = audit
+
+    def validate(self, resource_type: str, resource_name: str, configs: Mapping[str, str]) -> None:
+        """The policy's own; a policy that breaks refuses with UNKNOWN_SERVER_ERROR."""
+        resource = f"{resource_type.lower()}:{resource_name}"
+        _ask(self._policy, self._audit, resource, lambda: self._policy.validate(resource_type, resource_name, configs))
+
+
+def told(policies: Policies, audit: AuditSink) -> Policies:
+    """The same policies, with their refusals in the log and in the audit trail."""
+    create, alter = policies.create_topic, policies.alter_config
+    return Policies(
+        ToldCreateTopicPolicy(create, audit) if create is not None else None,
+        ToldAlterConfigPolicy(alter, audit) if alter is not None else None,
+    )
+
+
+def _ask(policy: object, audit: AuditSink, resource: str, validate: Callable[[], None]) -> None:
+    name = f"{type(policy).__module__}.{type(policy).__qualname__}"
+    try:
+        validate()
+    except PolicyViolation as violation:
+        log.info("the policy %s refuses %s: %s", name, resource, violation)
+        audit.record(
+            AuditEvent(
+                kind=AuditKind.POLICY,
+                resource=resource,
+                error=Error.POLICY_VIOLATION.name,
+                reason=f"{name}: {violation}",
+            )
+        )
+        raise
+    except Exception as error:
+        log.exception("the policy %s failed on %s", name, resource)
+        raise KafkaError(Error.UNKNOWN_SERVER_ERROR, f"the policy {name} failed") from error

@@ -133,7 +133,7 @@ def test_an_answer_after_the_close_is_dropped_and_a_second_one_is_a_bug() -> Non
         (framed(b"\0\0\0\x02\0\0\0\x07\0\x03abc"), "unsupported_version"),
         (b"\xff\xff\xff\xff", "frame_size"),
         (b"\x7f\xff\xff\xff", "frame_size"),
-        (bytes.fromhex("16030102000100"), "frame_size"),
+        (bytes.fromhex("16030102000100"), "tls_on_plaintext"),
         (b"GET / HTTP/1.1\r\n\r\n", "frame_size"),
     ],
 )

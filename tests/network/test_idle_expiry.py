@@ -78,5 +78,8 @@ def test_one_byte_is_not_enough_to_stay_for_ever() -> None:
             assert await client.ended()
             assert served.trail.gauges["ExpiredConnectionsKilledCount"]() == 1
             assert served.trail.of(AuditKind.CONNECTION_OPEN) == []
+            (event,) = served.trail.of(AuditKind.REFUSED)
+            assert "not authenticated after 0.1 s (connection.setup.timeout.ms)" in event.reason
+            assert served.trail.counts["failed-authentication-total", "SASL_PLAINTEXT"] == 1
 
     asyncio.run(main())

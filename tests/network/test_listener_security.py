@@ -120,7 +120,7 @@ def test_mutual_tls_makes_the_subject_the_principal_and_plain_text_is_refused() 
             plain = await served.dial("TLS")
             await plain.send(plain.request(ApiKey.METADATA, 1))
             assert await plain.ended()
-            assert served.trail.counts["Refusals", "TLS", "tls_handshake"] == 1
+            assert served.trail.counts["Refusals", "TLS", "plaintext_on_tls"] == 1
             stranger = client_context(TlsSettings(truststore_certificates=AUTHORITY.pem))
             reader, writer = await asyncio.open_connection("localhost", served.ports["TLS"], ssl=stranger)
             with suppress(OSError):  # an alert, or a plain end: whichever comes first

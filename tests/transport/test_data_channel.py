@@ -98,8 +98,8 @@ def test_a_plain_port_hears_tls() -> None:
     async def main() -> None:
         async with data_channel() as (_, owner, client):
             client.send(bytes.fromhex("160301020001 0001fc0303"))
-            await owner.closed
-            assert owner.channel.fault == "frame_size"
+            assert "the peer speaks TLS" in await owner.closed
+            assert owner.channel.fault == "tls_on_plaintext"
 
     asyncio.run(main())
 

@@ -150,8 +150,8 @@ def test_plain_text_on_a_tls_port() -> None:
     async def main() -> None:
         async with stream_channel(tls=True, dial_tls=False) as (owner, (_, writer)):
             writer.write(framed(b"\0\x12\0\0"))
-            assert "TLS handshake failed" in await owner.closed
-            assert owner.channel.fault == "tls_handshake"
+            assert "sent a plaintext Kafka request (ApiVersions)" in await owner.closed
+            assert owner.channel.fault == "plaintext_on_tls"
 
     asyncio.run(main())
 

@@ -29,7 +29,7 @@ async def tls_channel(
     server_side, client_side = contexts(client_auth=client_auth)
     loop = DataLoop(asyncio.get_running_loop())
     server, client = await socket_pair()
-    session = TlsSession(server_side, loop.handshakes, server_side=True)
+    session = TlsSession(server_side, loop.threads.data, server_side=True)
     channel = TlsDataChannel(loop, server, session, max_frame_bytes=32 << 20)
     owner = Owner(channel)
     channel.start()
@@ -104,13 +104,20 @@ def test_a_muted_channel_continues_with_what_is_already_decrypted() -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("data", [b"GET / HTTP/1.1\r\n\r\n", framed(b"\0\x12\0\0\0\0\0\x01\0\0"), bytes(64)])
-def test_plain_text_on_a_tls_port(data: bytes) -> None:
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", "HTTP"),
+        (framed(b"\0\x12\0\0\0\0\0\x01\0\0"), "a plaintext Kafka request (ApiVersions)"),
+        (bytes(64), "bytes that are no TLS"),
+    ],
+)
+def test_plain_text_on_a_tls_port(data: bytes, named: str) -> None:
     async def main() -> None:
         async with tls_channel() as (_, owner, client, _context):
             client.send(data)
-            assert "TLS handshake failed" in await owner.closed
-            assert owner.channel.fault == "tls_handshake"
+            assert f"the peer sent {named}" in await owner.closed
+            assert owner.channel.fault == "plaintext_on_tls"
 
     asyncio.run(main())
 

@@ -9,10 +9,9 @@ import pytest
 
 from signalbox.security.tls.contexts import client_context, server_context
 from signalbox.security.tls.settings import TlsSettings
+from signalbox.transport.tls_records import NotTls
 from signalbox.transport.tls_session import TlsSession
-from tests.security.certificates import Authority
-
-AUTHORITY = Authority()
+from tests.security.tls.handshakes import AUTHORITY
 
 
 def contexts(*, client_auth: str = "none") -> tuple[ssl.SSLContext, ssl.SSLContext]:
@@ -36,7 +35,8 @@ def contexts(*, client_auth: str = "none") -> tuple[ssl.SSLContext, ssl.SSLConte
     return server, client
 
 
-async def shake_hands(server: TlsSession, client: TlsSession) -> None:
+async def shake_hands(server: TlsSession, client: TlsSession, early: bytes = b"") -> None:
+    """`early` is what the client says together with the end of its handshake."""
     loop = asyncio.get_running_loop()
 
     async def step(session: TlsSession) -> None:
@@ -50,6 +50,9 @@ async def shake_hands(server: TlsSession, client: TlsSession) -> None:
         for ours, theirs in ((client, server), (server, client)):
             if not ours.established:
                 await step(ours)
+            if ours is client and client.established and early:
+                client.write(early)
+                early = b""
             data = ours.outgoing()
             if data:
                 theirs.receive(data)
@@ -112,11 +115,24 @@ def test_a_client_certificate_is_seen() -> None:
     with_sessions(test, client_auth="required")
 
 
-def test_garbage_is_an_error_of_the_handshake() -> None:
+def test_garbage_is_told_from_tls_without_a_thread() -> None:
+    async def test(server: TlsSession, _client: TlsSession, executor: Executor) -> None:
+        assert isinstance(executor, ThreadPoolExecutor)
+        executor.shutdown()  # a step would raise
+        calls: list[Exception | None] = []
+        server.receive(b"\0\0\0\x14not a TLS record at all")
+        server.advance(asyncio.get_running_loop(), calls.append)
+        assert isinstance(calls[0], NotTls)
+        assert not server.established
+
+    with_sessions(test)
+
+
+def test_records_that_make_no_sense_are_an_error_of_the_handshake() -> None:
     async def test(server: TlsSession, _client: TlsSession, _: Executor) -> None:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Exception | None] = loop.create_future()
-        server.receive(b"\0\0\0\x14not a TLS record at all")
+        server.receive(bytes.fromhex("1603010004deadbeef"))
         server.advance(loop, done.set_result)
         assert isinstance(await done, ssl.SSLError)
         assert not server.established
@@ -124,16 +140,42 @@ def test_garbage_is_an_error_of_the_handshake() -> None:
     with_sessions(test)
 
 
+def test_nothing_is_done_until_a_record_is_whole() -> None:
+    async def test(server: TlsSession, client: TlsSession, executor: Executor) -> None:
+        loop = asyncio.get_running_loop()
+        hello = await client_hello(client)
+        calls: asyncio.Queue[Exception | None] = asyncio.Queue()
+        for byte in hello[:-1]:
+            server.receive(bytes([byte]))
+            server.advance(loop, calls.put_nowait)
+        assert isinstance(executor, ThreadPoolExecutor)
+        assert executor._work_queue.empty()
+        assert calls.empty()
+        server.receive(hello[-1:])
+        server.advance(loop, calls.put_nowait)
+        assert await calls.get() is None
+        assert server.outgoing()
+
+    with_sessions(test)
+
+
+async def client_hello(client: TlsSession) -> bytes:
+    loop = asyncio.get_running_loop()
+    first: asyncio.Future[Exception | None] = loop.create_future()
+    client.advance(loop, first.set_result)
+    assert await first is None
+    return client.outgoing()
+
+
 def test_bytes_that_come_while_a_step_runs_start_the_next_one() -> None:
     async def test(server: TlsSession, client: TlsSession, _: Executor) -> None:
         loop = asyncio.get_running_loop()
-        first: asyncio.Future[Exception | None] = loop.create_future()
-        client.advance(loop, first.set_result)
-        await first
-        hello = client.outgoing()
+        hello = await client_hello(client)
+        first, rest = hello[5:7], hello[7:]  # two records of one message
         calls: asyncio.Queue[Exception | None] = asyncio.Queue()
-        server.advance(loop, calls.put_nowait)  # no bytes yet
-        server.receive(hello)
+        server.receive(hello[:3] + len(first).to_bytes(2) + first)
+        server.advance(loop, calls.put_nowait)
+        server.receive(hello[:3] + len(rest).to_bytes(2) + rest)
         server.advance(loop, calls.put_nowait)
         assert [await calls.get(), await calls.get()] == [None, None]
         assert server.outgoing()
@@ -141,15 +183,21 @@ def test_bytes_that_come_while_a_step_runs_start_the_next_one() -> None:
     with_sessions(test)
 
 
-def test_a_flood_during_a_step_is_refused() -> None:
+def test_what_follows_the_last_step_at_once_is_not_lost() -> None:
+    async def test(server: TlsSession, client: TlsSession, _: Executor) -> None:
+        await shake_hands(server, client, early=b"first words")
+        target = memoryview(bytearray(100))
+        assert server.read_into(target) == 11
+
+    with_sessions(test)
+
+
+def test_a_flood_instead_of_a_handshake_is_refused() -> None:
     async def test(server: TlsSession, _client: TlsSession, _: Executor) -> None:
-        loop = asyncio.get_running_loop()
-        calls: asyncio.Queue[Exception | None] = asyncio.Queue()
-        server.advance(loop, calls.put_nowait)
+        calls: list[Exception | None] = []
         server.receive(bytes(2_000_000))
-        server.advance(loop, calls.put_nowait)
-        assert isinstance(calls.get_nowait(), ssl.SSLError)
-        await calls.get()
+        server.advance(asyncio.get_running_loop(), calls.append)
+        assert "without ending the handshake" in str(calls[0])
 
     with_sessions(test)
 

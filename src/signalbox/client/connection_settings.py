@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES
@@ -21,17 +22,20 @@ class SaslLogin:
 @dataclass(slots=True, eq=False)
 class OutboundTls:
     """How connections do TLS. `context` may be replaced while connections stand (KIP-226): it is looked at when one is
-    made."""
+    made. `handshakes` runs the steps of handshakes; None: asyncio's own threads."""
 
     context: ssl.SSLContext
+    handshakes: Executor | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionSecurity:
-    """TLS and SASL of a connection; both absent is PLAINTEXT."""
+    """TLS and SASL of a connection; both absent is PLAINTEXT. `listener_name` is for messages: what the peer calls
+    the listener that is dialled, "" where nobody can know."""
 
     tls: OutboundTls | None = None
     sasl: SaslLogin | None = None
+    listener_name: str = ""
 
 
 PLAINTEXT = ConnectionSecurity()

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 from ipaddress import ip_address
 
-from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.connection_settings import ConnectionSecurity, ConnectionSettings
 from signalbox.client.failures import ConnectFailed
 from signalbox.client.frame_stream import FrameStream
 from signalbox.client.node import Address
+from signalbox.transport.tls_failure import TlsFailed
+from signalbox.transport.tls_session import TlsSession
+from signalbox.transport.tls_stream import TlsStream
 
 
 async def resolve(address: Address) -> list[str]:
@@ -54,8 +56,8 @@ class Dialling:
         for ip in ips:
             try:
                 stream = await self._dial_one(ip)
-            except ssl.SSLError as error:
-                last = ConnectFailed(self._address, "tls", str(error))
+            except TlsFailed as error:
+                last = tls_failed(self._address, self._settings.security, error)
             except OSError as error:
                 last = ConnectFailed(self._address, self.stage, f"{ip}: {error.strerror or error}")
             else:
@@ -72,18 +74,27 @@ class Dialling:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await loop.sock_connect(sock, (ip, self._address.port))
-            server_name = None
+            stream = FrameStream(self._address, self._settings.max_handshake_frame_bytes)
             tls = self._settings.security.tls
-            if tls is not None:
-                self.stage = "tls"
-                server_name = self._address.host
-            _, stream = await loop.create_connection(
-                lambda: FrameStream(self._address, self._settings.max_handshake_frame_bytes),
-                sock=sock,
-                ssl=None if tls is None else tls.context,
-                server_hostname=server_name,
-            )
+            if tls is None:
+                await loop.create_connection(lambda: stream, sock=sock)
+                return stream
+            self.stage = "tls"
+            session = TlsSession(tls.context, tls.handshakes, server_side=False, server_hostname=self._address.host)
+            protected = TlsStream(session, stream)
+            transport, _ = await loop.create_connection(lambda: protected, sock=sock)
+            try:
+                await protected.established
+            except BaseException:
+                transport.abort()
+                raise
         except BaseException:
             sock.close()
             raise
         return stream
+
+
+def tls_failed(address: Address, security: ConnectionSecurity, error: TlsFailed) -> ConnectFailed:
+    """The failure in the words of whoever dialled: whose certificate it was about."""
+    listener = f" on listener {security.listener_name}" if security.listener_name else ""
+    return ConnectFailed(address, "tls", f"{address.host}{listener}: {error}")

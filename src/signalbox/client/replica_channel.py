@@ -9,13 +9,13 @@ a reason to bootstrap. Nothing here retries: the fetcher opens another channel.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from signalbox.client.api_ranges import ApiRanges
 from signalbox.client.connection_settings import ConnectionSettings
+from signalbox.client.dialling import tls_failed
 from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, PeerBroke
 from signalbox.client.handshake import Exchange, HandshakeResult, handshake
 from signalbox.client.node import Address, Identity
@@ -25,6 +25,7 @@ from signalbox.transport.buffer_pool import PooledBuffer
 from signalbox.transport.connect import connect_data_channel
 from signalbox.transport.data_channel import DataChannel
 from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.tls_failure import TlsFailed
 
 ResponseCallback = Callable[[Any], None]
 ClosedCallback = Callable[[ClientFailure], None]
@@ -171,7 +172,8 @@ async def open_replica_channel(
         if isinstance(error, TimeoutError):
             text = f"no answer within {settings.connect_timeout_ms} ms"
             raise ConnectFailed(address, "tcp" if channel is None else "api-versions", text) from None
+        if isinstance(error, TlsFailed):
+            raise tls_failed(address, settings.security, error) from error
         if isinstance(error, OSError):
-            stage = "tls" if isinstance(error, ssl.SSLError) else "tcp"
-            raise ConnectFailed(address, stage, str(error)) from error
+            raise ConnectFailed(address, "tcp", str(error)) from error
         raise

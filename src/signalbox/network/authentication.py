@@ -132,6 +132,7 @@ class Authentication:
             return False
         context.principal = principal
         if connection.established:
+            self._listener.authentications.again_succeeded.add()
             connection.channel.on_frame = connection.on_frame
         else:
             self._established(connection)
@@ -156,6 +157,8 @@ class Authentication:
         channel.mute()
         reason = reply.failed or ""
         connection.note_refusal("authentication_failed", reason, None, denied=True)
+        counts = self._listener.authentications
+        (counts.again_failed if connection.established else counts.failed).add()
         delay_ms = self._listener.settings.number("connection.failed.authentication.delay.ms")
 
         loop = asyncio.get_running_loop()

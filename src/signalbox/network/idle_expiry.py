@@ -32,7 +32,8 @@ def expiry_reason(connection: Connection, now: float, limits: ExpiryLimits) -> s
     if channel.stalled_since is not None and now - channel.stalled_since > limits.stall:
         return f"the peer took no byte for {limits.stall:g} s (connection.write.stall.timeout.ms)"
     if not connection.established and now - connection.opened_at > limits.setup:
-        return f"not authenticated after {limits.setup:g} s (connection.setup.timeout.ms)"
+        missing = "no end of the TLS handshake" if connection.authentication is None else "not authenticated"
+        return f"{missing} after {limits.setup:g} s (connection.setup.timeout.ms)"
     if limits.idle is not None and not connection.busy and now - channel.active_at > limits.idle:
         return f"idle for more than {limits.idle:g} s (connections.max.idle.ms)"
     return None
@@ -77,5 +78,8 @@ class IdleExpiry:
             reason = None if connection.channel.closed else expiry_reason(connection, now, self._limits)
             if reason is not None:
                 connection.listener.plane.expired_connections_killed += 1
+                if not connection.established:
+                    connection.note_refusal("setup_timeout", reason, None)
+                    connection.listener.authentications.failed.add()
                 connection.close(reason)
         self._handle = asyncio.get_running_loop().call_later(0, self._step)

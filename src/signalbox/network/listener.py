@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from signalbox.network.authentication_counts import AuthenticationCounts
 from signalbox.network.connection import SASL_APIS
 from signalbox.network.listener_table import ListenerRow
 from signalbox.network.network_settings import ListenerSettings
@@ -30,6 +31,7 @@ class Listener:
         self.hot_path: HotPath | None = ports.hot_path if plane.name == DATA else None
         self.served_versions: ServedVersions = served_on(row, ports.api_gate.versions(row))
         self.refusals = refusals
+        self.authentications = AuthenticationCounts(ports.metrics, row.name)
         self.accepted = 0  # connections so far
         self.max_frame_bytes = settings.number("socket.request.max.bytes")
         receive_max = settings.number("sasl.server.max.receive.size")

@@ -9,6 +9,7 @@ import logging
 from itertools import count
 
 from signalbox.common.audit_event import AuditEvent, AuditKind
+from signalbox.common.endpoint import SecurityProtocol
 from signalbox.network.authentication import Authentication
 from signalbox.network.connection import Connection
 from signalbox.network.connection_quotas import ConnectionQuotas
@@ -20,6 +21,7 @@ from signalbox.security.request_context import RequestContext
 from signalbox.security.tls.distinguished_name import distinguished_name
 from signalbox.transport.frame_channel import FrameChannel
 from signalbox.transport.socket_address import address_bytes
+from signalbox.transport.tls_failure import PLAINTEXT_ON_TLS, TLS_HANDSHAKE
 
 log = logging.getLogger("signalbox.network.reception")
 
@@ -101,6 +103,8 @@ class Reception:
             )
             context.principal = self._ports.principal_builder.build(evidence)
         channel = connection.channel
+        if context.security_protocol is not SecurityProtocol.PLAINTEXT:
+            self.listener.authentications.succeeded.add()
         channel.max_frame_bytes = self.listener.max_frame_bytes
         channel.on_frame = connection.on_frame
         connection.established = True
@@ -118,8 +122,11 @@ class Reception:
         context = connection.context
         self._quotas.release(context.listener_name, context.client_address)
         connection.gone()
-        if connection.channel.fault:
-            connection.note_refusal(connection.channel.fault, reason, None)
+        fault = connection.channel.fault
+        if fault:
+            connection.note_refusal(fault, reason, None)
+        if fault in (TLS_HANDSHAKE, PLAINTEXT_ON_TLS):
+            self.listener.authentications.failed.add()
         if connection.established:
             if self._ports.watcher is not None:
                 self._ports.watcher.closed(connection, reason)

@@ -51,9 +51,10 @@ class Refusals:
         self._silences[event.listener, kind] = _Silence(now + LOG_INTERVAL_SECONDS)
         verb = "denied" if event.kind is AuditKind.DENIED else "refused"
         self._log.warning(
-            "%s on listener %s: %s%s",
+            "%s on listener %s: %s%s%s",
             verb,
             event.listener,
+            f"{event.client_address}: " if event.client_address else "",
             event.reason,
             f" ({left_out} more like it since the last line)" if left_out else "",
             extra={

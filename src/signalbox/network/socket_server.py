@@ -180,8 +180,9 @@ class SocketServer:
             return None
         if row.name not in self._tls:
             raise ValueError(f"listener {row.name} uses TLS but has no certificate")
-        in_use, name, loop = self._tls, row.name, self._data_loop
-        return lambda: TlsSession(in_use[name].context, loop.handshakes, server_side=True)
+        in_use, name, threads = self._tls, row.name, self._data_loop.threads
+        executor = threads.data if row.plane == DATA else threads.control
+        return lambda: TlsSession(in_use[name].context, executor, server_side=True)
 
     def _register_metrics(self) -> None:
         metrics, pool = self._ports.metrics, self._data_loop.pool

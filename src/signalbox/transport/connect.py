@@ -7,10 +7,11 @@ import socket
 import ssl
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
-from signalbox.transport.data_channel import DataChannel
+from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.socket_address import tune
 from signalbox.transport.tls_channel import TlsDataChannel
+from signalbox.transport.tls_failure import ENDED_EARLY, TlsFailed
 from signalbox.transport.tls_session import TlsSession
 
 
@@ -25,7 +26,7 @@ async def connect_data_channel(
 ) -> DataChannel:
     """A channel that stands, TLS handshake included. Set `on_frame` and `on_closed` before the loop runs again.
 
-    OSError (also TimeoutError, ssl.SSLError) when it cannot be had. Every address of `host` is tried in turn.
+    OSError (also TimeoutError, TlsFailed) when it cannot be had. Every address of `host` is tried in turn.
     """
     async with asyncio.timeout(timeout_ms / 1000):
         sock = await _connect(host, port)
@@ -34,7 +35,7 @@ async def connect_data_channel(
                 channel = DataChannel(data_loop, sock, max_frame_bytes)
                 channel.start()
                 return channel
-            session = TlsSession(ssl_context, data_loop.handshakes, server_side=False, server_hostname=host)
+            session = TlsSession(ssl_context, data_loop.threads.data, server_side=False, server_hostname=host)
             channel = TlsDataChannel(data_loop, sock, session, max_frame_bytes)
         except BaseException:
             sock.close()
@@ -70,7 +71,7 @@ async def _shake_hands(channel: DataChannel) -> DataChannel:
 
     def closed(reason: str) -> None:
         if not standing.done():
-            standing.set_exception(ConnectionError(reason))
+            standing.set_exception(TlsFailed(ENDED_EARLY if reason == PEER_CLOSED else reason))
 
     channel.on_ready, channel.on_closed = ready, closed
     channel.start()

@@ -15,11 +15,11 @@ import select
 import socket
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from signalbox.common.limits import SHARED_RECEIVE_BUFFER_BYTES
 from signalbox.transport.buffer_pool import BufferPool
+from signalbox.transport.handshake_threads import HandshakeThreads
 
 log = logging.getLogger("signalbox.transport")
 
@@ -45,10 +45,14 @@ class Flushable(Protocol):
 
 
 class DataLoop:
-    """One epoll set in one asyncio loop. `now` is the monotonic time at which the running turn began."""
+    """One epoll set in one asyncio loop; `threads` are closed with it. `now` is the monotonic time at which the running
+    turn began."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, budget_us: int = 100) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, budget_us: int = 100, threads: HandshakeThreads | None = None
+    ) -> None:
         self._loop = loop
+        self.threads = threads or HandshakeThreads()
         self._budget = budget_us / 1_000_000
         self._epoll = select.epoll()
         self._members: dict[int, Callable[[int], None]] = {}
@@ -67,19 +71,11 @@ class DataLoop:
         self.busy_seconds = 0.0
         self.longest_turn_seconds = 0.0
         self.queue_seconds = 0.0
-        self._handshakes: ThreadPoolExecutor | None = None
         loop.add_reader(self._epoll.fileno(), self._readable)
 
     @property
     def asyncio_loop(self) -> asyncio.AbstractEventLoop:
         return self._loop
-
-    @property
-    def handshakes(self) -> ThreadPoolExecutor:
-        """Two threads for TLS handshakes, started with the first of them."""
-        if self._handshakes is None:
-            self._handshakes = ThreadPoolExecutor(2, thread_name_prefix="tls-handshake")
-        return self._handshakes
 
     @property
     def unsent(self) -> int:
@@ -127,8 +123,7 @@ class DataLoop:
             self._armed.cancel()
             self._armed = None
         self._epoll.close()
-        if self._handshakes is not None:
-            self._handshakes.shutdown(wait=False, cancel_futures=True)
+        self.threads.close()
 
     @property
     def closed(self) -> bool:

@@ -26,7 +26,7 @@ class FrameChannel(Protocol):
     on_frame: FrameCallback
     on_ready: OpenCallback  # frames can flow: the connection stands, TLS included
     on_closed: ClosedCallback
-    fault: str  # "frame_size" or "tls_handshake" when the peer's own fault closed it, else ""
+    fault: str  # "frame_size" or a word of `tls_failure.py` when the peer's own fault closed it, else ""
     stalled_since: float | None  # monotonic seconds since when the peer takes nothing of what is queued
     max_frame_bytes: int
     active_at: float  # monotonic seconds of the last byte in or out

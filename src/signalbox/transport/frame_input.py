@@ -105,7 +105,7 @@ class FrameInput(ABC):
             self._read_on()
 
     def _refuse_frame(self, error: FrameSizeError) -> None:
-        self.fault = "frame_size"
+        self.fault = error.fault
         self.close_after_flush(str(error))
 
     def _break(self, error: Exception) -> None:

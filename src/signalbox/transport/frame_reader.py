@@ -13,6 +13,8 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from signalbox.transport.buffer_pool import BufferPool, PooledBuffer
+from signalbox.transport.tls_failure import TLS_ON_PLAINTEXT
+from signalbox.transport.tls_records import is_tls
 
 if TYPE_CHECKING:
     from signalbox.transport.frame_channel import FrameCallback
@@ -22,7 +24,16 @@ SIZE_BYTES = 4
 
 
 class FrameSizeError(ValueError):
-    """The peer announced a frame that nobody may send."""
+    """The peer announced a frame that nobody may send, or what it sent is no frame but TLS. `fault` is the word for
+    it under which it is counted."""
+
+    def __init__(self, size: int, max_bytes: int) -> None:
+        if is_tls(size):
+            self.fault = TLS_ON_PLAINTEXT
+            super().__init__("the peer speaks TLS to a port without: check its security.protocol, or the port")
+        else:
+            self.fault = "frame_size"
+            super().__init__(f"frame of {size} bytes, at most {max_bytes} are allowed")
 
 
 class FrameReader:
@@ -61,7 +72,7 @@ class FrameReader:
         while end - start >= SIZE_BYTES:
             (size,) = _read_size(view, start)
             if not 0 <= size <= self.max_frame_bytes:
-                raise FrameSizeError(f"frame of {size} bytes, at most {self.max_frame_bytes} are allowed")
+                raise FrameSizeError(size, self.max_frame_bytes)
             start += SIZE_BYTES
             stop = start + size
             if stop > end:
@@ -81,7 +92,7 @@ class FrameReader:
     def expect(self, size: int) -> None:
         """A size prefix was read by the caller itself: begin that frame in a buffer of its own."""
         if not 0 <= size <= self.max_frame_bytes:
-            raise FrameSizeError(f"frame of {size} bytes, at most {self.max_frame_bytes} are allowed")
+            raise FrameSizeError(size, self.max_frame_bytes)
         self._begin(size)
         if size == 0:
             self.filled(0)

@@ -21,6 +21,7 @@ from signalbox.transport.frame_input import FrameInput
 from signalbox.transport.frame_reader import FrameReader, FrameSizeError
 from signalbox.transport.send_queue import read_slice
 from signalbox.transport.socket_address import address_of
+from signalbox.transport.tls_failure import broken_reason, failure_kind, failure_reason
 from signalbox.transport.tls_session import TlsSession
 
 _PIECE_BYTES = 262_144
@@ -160,8 +161,8 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         assert self._tls is not None
         self._write(self._tls.outgoing())
         if error is not None:
-            self.fault = "tls_handshake"
-            self.close(f"the TLS handshake failed: {getattr(error, 'reason', None) or error}")
+            self.fault = failure_kind(error)
+            self.close(failure_reason(error))
         elif self._tls.established:
             self.on_ready()
             self._decrypt()
@@ -178,7 +179,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
                     break
                 self._take(bytes(plaintext[:count]))
         except OSError as error:
-            self.close(f"TLS failed: {error}")
+            self.close(broken_reason(error))
             return
         self._write(self._tls.outgoing())
 

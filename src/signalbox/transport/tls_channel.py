@@ -11,6 +11,7 @@ from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.frame_reader import FrameSizeError
 from signalbox.transport.send_queue import SendQueue
+from signalbox.transport.tls_failure import broken_reason, failure_kind, failure_reason
 from signalbox.transport.tls_session import TlsSession
 
 _ENCRYPT_BYTES = 262_144  # plaintext turned into ciphertext at a time; the rest waits as it is
@@ -108,8 +109,8 @@ class TlsDataChannel(DataChannel):
         if self.closed:
             return
         if error is not None:
-            self.fault = "tls_handshake"
-            self.close(f"the TLS handshake failed: {getattr(error, 'reason', None) or error}")
+            self.fault = failure_kind(error)
+            self.close(failure_reason(error))
         elif self._tls.established:
             self.on_ready()
             self._deliver()
@@ -133,7 +134,7 @@ class TlsDataChannel(DataChannel):
         except FrameSizeError as error:
             self._refuse_frame(error)
         except OSError as error:  # ssl.SSLError is one
-            self.close(f"TLS failed: {error}")
+            self.close(broken_reason(error))
         except Exception as error:
             self._break(error)
         if not self.closed and not self._flushing:

@@ -1,8 +1,8 @@
 """One TLS connection over memory BIOs: ciphertext in and out, plaintext in and out, no socket.
 
-The handshake's steps are CPU-heavy (about 1 ms each), so they run on a pool of two threads (`DataLoop.handshakes`).
-A step has the OpenSSL object to itself: what arrives meanwhile waits in a list. Everything else happens on the
-loop's thread.
+The handshake's steps are CPU-heavy (about 1 ms each), so they run on threads (`handshake_threads.py`). A step begins
+when a whole record is there, and has the OpenSSL object to itself: what arrives meanwhile waits (`tls_records.py`).
+Everything else happens on the loop's thread.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any
 
-# A peer that keeps sending while a step runs cannot pile up more than this before it is refused.
-_MAX_HANDSHAKE_BYTES = 1_048_576
+from signalbox.transport.tls_records import TlsRecords
 
 
 class TlsSession:
-    """`server_hostname` is what a client checks the certificate against; None for a server."""
+    """`server_hostname` is what a client checks the certificate against; None for a server. `executor` None stands for
+    asyncio's own threads."""
 
-    __slots__ = ("_executor", "_incoming", "_object", "_outgoing", "_stepping", "_waiting", "established")
+    __slots__ = ("_begun", "_executor", "_incoming", "_object", "_outgoing", "_records", "_stepping", "established")
 
     def __init__(
         self,
         context: ssl.SSLContext,
-        executor: Executor,
+        executor: Executor | None,
         *,
         server_side: bool,
         server_hostname: str | None = None,
@@ -34,50 +34,59 @@ class TlsSession:
         self._outgoing = ssl.MemoryBIO()
         self._object = context.wrap_bio(self._incoming, self._outgoing, server_side, server_hostname)
         self._executor = executor
+        self._records = TlsRecords()
+        self._begun = server_side  # a client begins without having heard anything
         self._stepping = False
-        self._waiting: list[bytes] = []
         self.established = False
 
     def receive(self, ciphertext: bytes | memoryview) -> None:
         """Bytes from the wire."""
-        if self._stepping:
-            self._waiting.append(bytes(ciphertext))
-        else:
+        if self.established:
             self._incoming.write(ciphertext)
+        else:
+            self._records.add(ciphertext)
 
     def advance(self, loop: asyncio.AbstractEventLoop, done: Callable[[Exception | None], None]) -> None:
-        """Go on with the handshake as far as the bytes at hand allow, then call `done(error)` on the loop.
+        """Go on with the handshake as far as the bytes at hand allow, then call `done(error)` on the loop; nothing
+        happens where they allow nothing.
 
         Look at `established` and send `outgoing()` afterwards. While a step runs, further calls do nothing: the
         bytes that came meanwhile start the next step by themselves.
         """
         if self._stepping:
-            if sum(map(len, self._waiting)) > _MAX_HANDSHAKE_BYTES:
-                done(ssl.SSLError("too many bytes during the handshake"))
             return
-        self._stepping = True
+        try:
+            records = self._records.take()
+        except ValueError as error:
+            done(error)
+            return
+        if self._begun and not records:
+            return
+        self._incoming.write(records)
+        self._begun = self._stepping = True
         future = loop.run_in_executor(self._executor, self._step)
 
         def finished(_: object) -> None:
             self._stepping = False
             if future.cancelled():
                 return
-            waiting, self._waiting = self._waiting, []
-            for piece in waiting:
-                self._incoming.write(piece)
             error = future.exception()
+            self.established = error is None and future.result()
+            if self.established:
+                self._incoming.write(self._records.take_all())
             done(error if isinstance(error, Exception) else None)
-            if waiting and error is None and not self.established:
+            if error is None and not self.established:
                 self.advance(loop, done)
 
         future.add_done_callback(finished)
 
-    def _step(self) -> None:
+    def _step(self) -> bool:
+        """Whether the handshake is through. In a thread: `established` is the loop's, which still holds back bytes."""
         try:
             self._object.do_handshake()
         except ssl.SSLWantReadError:
-            return
-        self.established = True
+            return False
+        return True
 
     def read_into(self, target: memoryview) -> int:
         """Plaintext into `target`; 0 when there is none yet, -1 when the peer has said goodbye. ssl.SSLError."""

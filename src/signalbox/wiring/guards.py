@@ -5,6 +5,7 @@ before a start by `guard_faults`, and again by `read_guards`, since files change
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from signalbox.client.connection_settings import ConnectionSettings
@@ -39,15 +40,17 @@ class Guards:
     policies: Policies
 
 
-def read_guards(config: NodeConfig, scram_credentials: ScramCredentials | None = None) -> Guards:
-    """`scram_credentials` are looked up at every login. ConfigRefused with every fault."""
+def read_guards(
+    config: NodeConfig, scram_credentials: ScramCredentials | None = None, handshakes: Executor | None = None
+) -> Guards:
+    """`scram_credentials` are looked up at every login, `handshakes` runs the TLS handshakes of connections to peers.
+    ConfigRefused with every fault."""
     table = config.listeners
     network, faults = read_network_settings(config.given, [row.name for row in table])
     listeners, more = build_security(table, network, scram_credentials or NoCredentials())
     faults += more
-    inter_broker, more = outbound_security(
-        table.inter_broker_listener_name, table.inter_broker_security_protocol, network
-    )
+    own = (table.inter_broker_listener_name, table.inter_broker_security_protocol)
+    inter_broker, more = outbound_security(*own, network, handshakes)
     faults += more
     faults += own_mechanism_faults(table.inter_broker_listener_name, table.inter_broker_security_protocol, network)
     name = table.control_plane_listener_name
@@ -65,7 +68,7 @@ def read_guards(config: NodeConfig, scram_credentials: ScramCredentials | None =
         network,
         listeners,
         connection_settings(config.node_id, inter_broker, config.values),
-        PeerSecurity(network, {(table.inter_broker_listener_name, table.inter_broker_security_protocol): inter_broker}),
+        PeerSecurity(network, {own: inter_broker}, handshakes),
         authorizer,
         policies,
     )

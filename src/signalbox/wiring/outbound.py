@@ -4,6 +4,7 @@ that listener, as Kafka does (facts: 1.9)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import Executor
 
 from signalbox.client.client_security import sasl_login
 from signalbox.client.connection_settings import (
@@ -32,22 +33,23 @@ _MECHANISM_KEY = "sasl.mechanism.inter.broker.protocol"
 
 
 def outbound_security(
-    listener_name: str, protocol: SecurityProtocol, settings: NetworkSettings
+    listener_name: str, protocol: SecurityProtocol, settings: NetworkSettings, handshakes: Executor | None = None
 ) -> tuple[ConnectionSecurity, list[ConfigFault]]:
-    """The security of connections to peers' listener of that name, and what is wrong with its settings."""
+    """The security of connections to peers' listener of that name, and what is wrong with its settings. `handshakes`
+    runs their TLS handshakes."""
     listener = settings.listener(listener_name)
     faults: list[ConfigFault] = []
     tls = None
     if protocol.uses_tls:
         given = tls_settings(listener.text, listener.names)
         try:
-            tls = OutboundTls(client_context(given))
+            tls = OutboundTls(client_context(given), handshakes)
         except TlsConfigError:
             faults += tls_faults(listener_name, listener, every_error(given, client_context))
     login = _login(listener_name, listener, settings, faults) if protocol.uses_sasl else None
     if tls is None and login is None:
         return PLAINTEXT, faults
-    return ConnectionSecurity(tls, login), faults
+    return ConnectionSecurity(tls, login, listener_name), faults
 
 
 def own_mechanism_faults(

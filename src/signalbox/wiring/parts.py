@@ -42,6 +42,7 @@ from signalbox.network.socket_server import SocketServer
 from signalbox.security.principal import DefaultPrincipalBuilder, KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.handshake_threads import HandshakeThreads
 from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.wiring.audit_delivery import TopicDelivery
 from signalbox.wiring.authorizers import keep_acls
@@ -147,9 +148,10 @@ async def build_parts(
     config: NodeConfig, store: MetadataStore, cluster_id: str, clock: Clock, fail: Callable[[str], None]
 ) -> NodeParts:
     """Build and connect. `fail` is told what the node cannot live with. StartRefused, KafkaError, OSError."""
+    threads = HandshakeThreads()
     trail = Trail.begin(config, clock)
     repository = ConfigRepository(store, clock)
-    guards = read_guards(config, StoredUsers(repository))
+    guards = read_guards(config, StoredUsers(repository), threads.control)
     await repository.start()
     acls = keep_acls(store, clock, guards.authorizer)
     if acls is not None:
@@ -169,7 +171,7 @@ async def build_parts(
         dynamic=DynamicBrokerConfig(repository, config.node_id, NODE_CONFIG, config.values),
         guards=guards,
         channel=ways.channel,
-        data_loop=_data_loop(config, trail.metrics),
+        data_loop=_data_loop(config, trail.metrics, threads),
         metrics=trail.metrics,
         clock=clock,
     )
@@ -205,11 +207,11 @@ async def build_parts(
     )
 
 
-def _data_loop(config: NodeConfig, metrics: Metrics) -> DataLoop:
+def _data_loop(config: NodeConfig, metrics: Metrics, threads: HandshakeThreads) -> DataLoop:
     loop = asyncio.get_running_loop()
     if isinstance(loop, MeasuredLoop):
         loop.poll_gaps.register(metrics)
-    return DataLoop(loop, config["data.plane.slice.us"])
+    return DataLoop(loop, config["data.plane.slice.us"], threads)
 
 
 def _router(

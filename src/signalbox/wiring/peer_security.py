@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import ssl
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import replace
 
 from signalbox.client.connection_settings import PLAINTEXT, ConnectionSecurity
@@ -25,9 +26,13 @@ class PeerSecurity:
     before."""
 
     def __init__(
-        self, settings: NetworkSettings, known: Mapping[tuple[str, SecurityProtocol], ConnectionSecurity] | None = None
+        self,
+        settings: NetworkSettings,
+        known: Mapping[tuple[str, SecurityProtocol], ConnectionSecurity] | None = None,
+        handshakes: Executor | None = None,
     ) -> None:
         self._settings = settings
+        self._handshakes = handshakes
         self._known = dict(known or {})
 
     def of(self, endpoint: Endpoint) -> ConnectionSecurity:
@@ -35,7 +40,7 @@ class PeerSecurity:
         the log says once which keys are missing."""
         key = (endpoint.listener_name, endpoint.security_protocol)
         if key not in self._known:
-            security, faults = outbound_security(*key, self._settings)
+            security, faults = outbound_security(*key, self._settings, self._handshakes)
             for fault in faults:
                 log.error("peers cannot be reached on listener %s: %s", endpoint.listener_name, fault)
             self._known[key] = PLAINTEXT if faults else security

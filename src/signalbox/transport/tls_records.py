@@ -1,0 +1,94 @@
+"""The bytes of a TLS handshake before OpenSSL sees them: whole records only, and whether they are TLS at all.
+
+OpenSSL gets nothing to do until a record is complete, so a peer that sends a byte a second costs no thread. A peer that
+does not speak TLS is told by its first bytes, and what it speaks instead is named: in practice a client whose
+security.protocol is wrong, a browser, a load balancer's health check.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
+from signalbox.protocol.api_table import API_TABLE
+
+HANDSHAKE, ALERT = 22, 21
+_TYPES = range(20, 24)
+_MAJOR_VERSION = 3
+_HEADER_BYTES = 5
+_MAX_RECORD_BYTES = 16_384 + 2_048  # RFC 5246 6.2.3; TLS 1.3 allows less
+_MAX_HANDSHAKE_BYTES = 1_048_576
+_KAFKA_HEAD = Struct(">ihh")  # size, API key, version
+_KAFKA_HEAD_BYTES = _KAFKA_HEAD.size
+_OTHERS = {
+    b"GET ": "HTTP",
+    b"POST": "HTTP",
+    b"HEAD": "HTTP",
+    b"PUT ": "HTTP",
+    b"OPTI": "HTTP",
+    b"CONN": "HTTP",
+    b"HTTP": "HTTP",
+    b"PRI ": "HTTP/2",
+    b"PROX": "the PROXY protocol",
+    b"\r\n\r\n": "the PROXY protocol",
+    b"SSH-": "SSH",
+}
+
+
+class NotTls(ValueError):
+    """The peer sent something else; the text names it."""
+
+
+class TlsRecords:
+    """What has come of a handshake and waits to be whole."""
+
+    __slots__ = ("_arrived", "_total")
+
+    def __init__(self) -> None:
+        self._arrived = bytearray()
+        self._total = 0
+
+    def add(self, ciphertext: bytes | memoryview) -> None:
+        self._arrived += ciphertext
+        self._total += len(ciphertext)
+
+    def take(self) -> bytes:
+        """All whole records; b"" while there is none. NotTls, or ValueError for a handshake without end."""
+        arrived, end = self._arrived, 0
+        if self._total > _MAX_HANDSHAKE_BYTES:
+            raise ValueError(f"the peer sent more than {_MAX_HANDSHAKE_BYTES} bytes without ending the handshake")
+        while len(arrived) - end >= _HEADER_BYTES:
+            size = int.from_bytes(arrived[end + 3 : end + 5])
+            if arrived[end] not in _TYPES or arrived[end + 1] != _MAJOR_VERSION or size > _MAX_RECORD_BYTES:
+                head = bytes(arrived[end : end + _KAFKA_HEAD_BYTES])
+                raise NotTls(f"the peer sent {named(head)} where TLS is spoken")
+            if len(arrived) - end < _HEADER_BYTES + size:
+                break
+            end += _HEADER_BYTES + size
+        return self._cut(end)
+
+    def take_all(self) -> bytes:
+        """Everything, whole or not: the handshake is over."""
+        return self._cut(len(self._arrived))
+
+    def _cut(self, end: int) -> bytes:
+        taken = bytes(self._arrived[:end])
+        del self._arrived[:end]
+        return taken
+
+
+def named(head: bytes) -> str:
+    """What begins with these bytes, as far as can be told."""
+    if head[:4] in _OTHERS:
+        return _OTHERS[head[:4]]
+    if len(head) >= _KAFKA_HEAD_BYTES:
+        size, key, version = _KAFKA_HEAD.unpack_from(head)
+        api = API_TABLE.get(key)
+        if api is not None and 4 <= size <= MAX_FRAME_SIZE_BYTES and 0 <= version <= api.max_version:
+            return f"a plaintext Kafka request ({api.name})"
+    return f"bytes that are no TLS ({head.hex(' ')})"
+
+
+def is_tls(size: int) -> bool:
+    """Whether these four bytes, read as a frame's size, are rather the start of a TLS record."""
+    return size >> 24 in (HANDSHAKE, ALERT) and size >> 16 & 0xFF == _MAJOR_VERSION

@@ -22,7 +22,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeResponse
 from signalbox.security.sasl.mechanism import SaslError, SaslMechanism
-from signalbox.security.sasl.plain import PlainMechanism
+from signalbox.security.sasl.plain import ListedPasswords, PlainMechanism
 from signalbox.security.sasl.scram import ScramMechanism
 from signalbox.security.sasl.scram_messages import ScramCredential, make_credential
 from signalbox.transport.data_loop import DataLoop
@@ -78,7 +78,7 @@ def settings(**security: Any) -> ConnectionSettings:
 
 
 MECHANISMS: dict[str, Callable[[], SaslMechanism]] = {
-    "PLAIN": lambda: PlainMechanism({USER: PASSWORD}),
+    "PLAIN": lambda: PlainMechanism(ListedPasswords({USER: PASSWORD})),
     "SCRAM-SHA-256": lambda: ScramMechanism("SCRAM-SHA-256", OneUser()),
     "SCRAM-SHA-512": lambda: ScramMechanism("SCRAM-SHA-512", OneUser()),
 }

@@ -9,7 +9,7 @@ from signalbox.client.controller_lanes import MAX_LANES, ControllerLanes
 from signalbox.client.failures import AuthenticationRefused, ClientFailure
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.metadata import MetadataRequest
-from signalbox.security.sasl.plain import PlainMechanism
+from signalbox.security.sasl.plain import ListedPasswords, PlainMechanism
 from tests.client.crossed_cluster import until
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.client.test_client_security import authenticate_with
@@ -86,7 +86,7 @@ def test_a_controller_that_hangs_up_at_once_is_not_hammered() -> None:
 
 def test_credentials_that_are_refused_are_told() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, lanes: ControllerLanes, refusals: Refusals) -> None:
-        authenticate_with(cluster.brokers[1], PlainMechanism({"broker": "right"}))
+        authenticate_with(cluster.brokers[1], PlainMechanism(ListedPasswords({"broker": "right"})))
         lanes.open_soon()
         await until(lambda: bool(refusals))
         assert isinstance(refusals[0], AuthenticationRefused)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -139,6 +140,11 @@ class Served:
     sink: EchoSink
     trail: Trail
     watcher: Watcher
+
+    def authentications(self, listener: str) -> dict[str, float]:
+        """What Kafka's socket-server-metrics say of a listener, by name."""
+        counts = {name[0]: value for name, value in self.trail.counts.items() if name[1:] == (listener,)}
+        return defaultdict(float, counts)
 
     async def dial(self, listener: str = "PLAINTEXT") -> Dialled:
         sock = socket.socket()

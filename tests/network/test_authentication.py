@@ -227,6 +227,7 @@ def test_frames_are_small_before_authentication_and_large_afterwards() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.spec("L7")
 def test_a_session_ends_unless_the_client_logs_in_again() -> None:
     async def main() -> None:
         async with serving(SASL | {"connections.max.reauth.ms": "150"}) as served:
@@ -241,38 +242,57 @@ def test_a_session_ends_unless_the_client_logs_in_again() -> None:
             over: asyncio.Future[None] = loop.create_future()
             loop.call_later(0.17, over.set_result, None)
             await over
-            # the first request after the end must be a handshake
-            assert (await handshake(client)).error_code == 0
-            await authenticate(client, ALICE)
-            await client.ask(ApiKey.METADATA, 1)
-            other = await served.dial("SECURE")
-            await log_in(other, "PLAIN", PlainClientExchange("alice", "a-secret"))
-            await other.ask(ApiKey.METADATA, 1)
+            # the first request after the end must be a handshake, and a client may not renew twice within a second
+            await client.send(
+                client.request(ApiKey.SASL_HANDSHAKE, 1, SaslHandshakeRequest(mechanism="PLAIN").encode(1))
+            )
+            assert await client.ended()
+            late, other = await served.dial("SECURE"), await served.dial("SECURE")
+            for each in (late, other):
+                await log_in(each, "PLAIN", PlainClientExchange("alice", "a-secret"))
+                await each.ask(ApiKey.METADATA, 1)
             over = loop.create_future()
             loop.call_later(0.2, over.set_result, None)
             await over
+            await log_in(late, "PLAIN", PlainClientExchange("alice", "a-secret"))
+            await late.ask(ApiKey.METADATA, 1)
             await other.send(other.request(ApiKey.METADATA, 1))
             assert await other.ended()
-            assert served.server.planes["data"].expired_connections_killed == 1
+            assert served.server.planes["data"].expired_connections_killed == 2
+            counts = served.authentications("SECURE")
+            assert (counts["successful-authentication-total"], counts["failed-authentication-total"]) == (3, 0)
+            assert (counts["successful-reauthentication-total"], counts["failed-reauthentication-total"]) == (2, 0)
+            assert counts["expired-connections-killed-count"] == 2
+            assert served.trail.counts["reauthentication-latency", "SECURE"] >= 0
 
     asyncio.run(main())
 
 
+@pytest.mark.spec("L7")
 def test_nobody_becomes_somebody_else_on_the_way() -> None:
     async def main() -> None:
         async with serving(SASL | {"connections.max.reauth.ms": "60000"}, credentials=Users()) as served:
             client = await served.dial("SECURE")
             await log_in(client, "PLAIN", PlainClientExchange("alice", "a-secret"))
             await handshake(client)
-            body = SaslAuthenticateRequest(auth_bytes=b"\0bob\0b-secret").encode(1)
-            await client.send(client.request(ApiKey.SASL_AUTHENTICATE, 1, body))
+            response = await authenticate(client, b"\0bob\0b-secret")
+            assert response.error_code == Error.SASL_AUTHENTICATION_FAILED
+            words = "Cannot change principals during re-authentication from User.alice: User.bob"
+            assert response.error_message == words
             assert await client.ended()
             (event,) = await served.trail.until(AuditKind.DENIED)
-            assert "re-authentication as User:bob on a connection of User:alice" in event.reason
+            assert event.reason == words
+            assert event.principal == "User:alice"
             other = await served.dial("SECURE")
             await log_in(other, "PLAIN", PlainClientExchange("alice", "a-secret"))
-            assert (await handshake(other, "SCRAM-SHA-256")).error_code == Error.ILLEGAL_SASL_STATE
+            assert (await handshake(other, "SCRAM-SHA-256")).error_code == 0
+            body = SaslAuthenticateRequest(
+                auth_bytes=ScramClientExchange("SCRAM-SHA-256", "alice", "x").first()
+            ).encode(1)
+            await other.send(other.request(ApiKey.SASL_AUTHENTICATE, 1, body))
             assert await other.ended()
+            counts = served.authentications("SECURE")
+            assert (counts["failed-reauthentication-total"], counts["failed-authentication-total"]) == (2, 0)
 
     asyncio.run(main())
 

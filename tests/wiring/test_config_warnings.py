@@ -34,7 +34,7 @@ PROTOCOLS = {
         ("listener.name.client.plain.connections.max.reauth.ms", None),
         (
             "listener.name.client.plain.max.connections",
-            "cannot be set for one mechanism: only connections.max.reauth.ms, sasl.jaas.config can",
+            "cannot be set for one mechanism: it holds for the whole listener",
         ),
         (
             "listener.name.client.sasl.jaas.config",

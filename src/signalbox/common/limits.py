@@ -8,6 +8,8 @@ MAX_UNAUTHENTICATED_FRAME_BYTES = 524_288  # before authentication nobody needs 
 MAX_DECOMPRESSED_BATCH_BYTES = 268_435_456  # a batch that unpacks to more is refused as corrupt
 MIN_APPENDED_UNPACKED_BYTES = 16_777_216  # an append may always unpack this much of one batch ...
 APPENDED_UNPACKED_TIMES = 16  # ... or so many times max.message.bytes: a broker's loop stands still meanwhile
+MAX_ACCESS_TOKEN_BYTES = 16_384  # of an OAuth token: more would take longer to check than the loop may stand still
+MAX_FETCHED_DOCUMENT_BYTES = 1_048_576  # of a JWKS endpoint's or a token endpoint's answer
 MAX_ARRAY_ELEMENTS = 1_000_000  # of one array in one message, over and above what the bytes left allow
 
 # Connections
@@ -21,6 +23,7 @@ JOINED_SEND_BYTES = 65_536  # answers below this leave in one joined send, large
 SENDFILE_FROM_BYTES = 32_768  # file slices above this go by sendfile (below, three calls cost more than a copy)
 ACCEPTS_PER_TURN = 16  # new connections taken from one listener before others are served
 CONTROL_ACCEPTS_PER_TURN = 2  # the same on a control plane: each costs a transport of asyncio
+MAX_CALLBACKS_AT_ONCE = 8  # threads of one listener that wait for somebody's own authentication callback
 
 # Replication
 MAX_FETCH_SESSIONS = 1_000  # max.incremental.fetch.session.cache.slots' default

@@ -2,6 +2,10 @@
 
 SASL requests are answered here and never reach the broker. ApiVersions does: the context says that nobody is known
 yet. Everything else closes the connection. A failed attempt is answered after a delay.
+
+A session with an end (its token's, or `connections.max.reauth.ms`) may be renewed at any time before, though not more
+often than once a second, by a SaslHandshake on the same connection: same mechanism, same principal. When it has ended,
+the next request must be that SaslHandshake, or the connection goes and is counted as expired.
 """
 
 from __future__ import annotations
@@ -16,18 +20,20 @@ from signalbox.network.ports import NetworkPorts
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.headers import RequestHeader, decode_request_header
-from signalbox.security.principal import AuthenticationEvidence
-from signalbox.security.sasl.sasl_server import Outcome, Reply, SaslServerSession, SaslState
+from signalbox.security.principal import AuthenticationEvidence, KafkaPrincipal
+from signalbox.security.sasl.sasl_server import Outcome, Reply, SaslServerSession, SaslState, illegal_sasl_state
 from signalbox.security.tls.distinguished_name import distinguished_name
 from signalbox.transport.buffer_pool import PooledBuffer
 
 REAUTH_KEY = "connections.max.reauth.ms"
+_RENEWAL_INTERVAL_S = 1.0  # as in Kafka: a client cannot keep us busy with it
 # kafka-python drops an answer whose connection is closed by the time it reads, and tries again as after a lost network.
 _TIME_TO_READ_SECONDS = 0.1
 
 
 class Authentication:
-    """`established(connection)` is called when the first authentication is through."""
+    """`established(connection)` is called when the first authentication is through. `failed`: an attempt has, and that
+    is noted."""
 
     def __init__(
         self,
@@ -42,14 +48,13 @@ class Authentication:
         self._established = established
         security = ports.security.get(listener.row.name)
         mechanisms = security.mechanisms if security is not None else {}
-        self._lifetimes_ms = {name: session_lifetime_ms(listener.settings, name) for name in mechanisms}
-        self._session = SaslServerSession(mechanisms, self._lifetimes_ms)
+        max_lifetimes_ms = {name: session_lifetime_ms(listener.settings, name) for name in mechanisms}
+        self._session = SaslServerSession(mechanisms, max_lifetimes_ms, self._objection, ports.clock)
         self._expiry: asyncio.TimerHandle | None = None
-
-    @property
-    def renewable(self) -> bool:
-        """Whether sessions end, so that authenticating again makes sense."""
-        return any(self._lifetimes_ms.values())
+        self._ends = False
+        self._expired = False
+        self._renewal_began: float | None = None
+        self.failed = False
 
     def begin(self) -> None:
         """Take the connection's frames."""
@@ -62,29 +67,47 @@ class Authentication:
             self._expiry.cancel()
 
     def on_frame(self, frame: memoryview, buffer: PooledBuffer | None) -> None:
-        """A frame before authentication, or after the session's end."""
+        """A frame before authentication, during its renewal, or after the session's end."""
         connection = self._connection
         data = memoryview(bytearray(frame))
         if buffer is not None:
             connection.channel.release_buffer(buffer)
         if self._session.state is SaslState.TOKENS_RAW:
-            self._act(self._session.on_token(bytes(data)))
+            self._step(lambda: self._session.on_token(bytes(data)), None)
             return
         try:
             header, body_offset = decode_request_header(data)
         except DecodeError as error:
             connection.refuse("garbled", f"the header cannot be read: {error}", None)
             return
-        if connection.established and header.api_key not in SASL_APIS:
+        if self._expired and not self._begins_renewal(header):
             self._listener.plane.expired_connections_killed += 1
-            connection.close("the SASL session has expired (connections.max.reauth.ms)")
+            self._listener.authentications.expired.add()
+            connection.close("the SASL session has expired (connections.max.reauth.ms, or its token's end)")
         elif header.api_key == ApiKey.API_VERSIONS and self._session.state is SaslState.HANDSHAKE:
             connection.submit(header, data, body_offset)
         else:
-            self.on_sasl_request(header, data, body_offset)
+            self._on_sasl_request(header, data, body_offset)
 
-    def on_sasl_request(self, header: RequestHeader, frame: memoryview, body_offset: int) -> None:
-        """A SASL request of this connection, at whatever time."""
+    def on_late_request(self, header: RequestHeader, frame: memoryview, body_offset: int) -> None:
+        """A SASL request after authentication: a renewal where sessions end, else out of place (34)."""
+        if self._begins_renewal(header):
+            self._on_sasl_request(header, frame, body_offset)
+        else:
+            self._connection.channel.send_frame((illegal_sasl_state(header),))
+
+    def _begins_renewal(self, header: RequestHeader) -> bool:
+        """Whether this request may begin a renewal, which then has begun."""
+        if header.api_key != ApiKey.SASL_HANDSHAKE or not self._ends or self._session.state is not SaslState.COMPLETE:
+            return False
+        now = self._ports.clock.monotonic()
+        if self._renewal_began is not None and now - self._renewal_began < _RENEWAL_INTERVAL_S:
+            return False
+        self._renewal_began = now
+        self._expired = False
+        return True
+
+    def _on_sasl_request(self, header: RequestHeader, frame: memoryview, body_offset: int) -> None:
         connection = self._connection
         connection.last_header = header
         row = API_TABLE.get(header.api_key)
@@ -95,29 +118,52 @@ class Authentication:
         if not row.min_version <= header.api_version <= row.max_version:
             connection.refuse("unsupported_version", f"{row.name} version {header.api_version}", header)
             return
-        try:
-            reply = self._session.on_request(header, frame, body_offset)
-        except DecodeError as error:
-            connection.refuse("garbled", f"{row.name} cannot be read: {error}", header)
-            return
-        if self._session.state is SaslState.TOKENS:
-            connection.channel.on_frame = self.on_frame  # nothing else until the exchange is over
-        self._act(reply)
+        self._step(lambda: self._session.on_request(header, frame, body_offset), header)
 
-    def _act(self, reply: Reply) -> None:
+    def _step(self, work: Callable[[], Reply], header: RequestHeader | None) -> None:
+        """Let the session work on a frame, in a thread where that may take its time; nothing is read meanwhile."""
+
+        def judged() -> Reply | DecodeError:
+            try:
+                return work()
+            except DecodeError as error:
+                return error
+
+        if not self._session.blocking:
+            self._act(judged(), header)
+            return
+        self._connection.channel.mute()
+        self._listener.callbacks.run(judged, lambda reply: self._act_late(reply, header))
+
+    def _act_late(self, reply: Reply | DecodeError, header: RequestHeader | None) -> None:
+        channel = self._connection.channel
+        if channel.closed:
+            return
+        self._act(reply, header)
+        if self._session.state is not SaslState.FAILED:
+            channel.unmute()
+
+    def _act(self, reply: Reply | DecodeError, header: RequestHeader | None) -> None:
         connection = self._connection
+        if isinstance(reply, DecodeError):
+            name = API_TABLE[header.api_key].name if header is not None else "the token"
+            connection.refuse("garbled", f"{name} cannot be read: {reply}", header)
+            return
+        if self._session.state is not SaslState.COMPLETE:
+            connection.channel.on_frame = self.on_frame  # nothing else until the exchange is over
         if reply.failed is not None:
             self._fail(reply)
             return
-        if reply.outcome is not None and not self._accept(reply.outcome):
-            return
+        if self._session.refused:  # at once: the peer may leave, or stay, without a word to what it is told
+            self._note_failure(self._session.refused)
+        if reply.outcome is not None:
+            self._accept(reply.outcome, can_renew=header is not None and header.api_version > 0)
         if reply.answer is not None:
             connection.channel.send_frame((reply.answer,))
 
-    def _accept(self, outcome: Outcome) -> bool:
-        connection = self._connection
-        context = connection.context
-        certificate = connection.channel.peer_certificate
+    def _principal(self, outcome: Outcome) -> KafkaPrincipal:
+        context = self._connection.context
+        certificate = self._connection.channel.peer_certificate
         evidence = AuthenticationEvidence(
             context.security_protocol,
             context.client_address,
@@ -126,39 +172,53 @@ class Authentication:
             outcome.authorization_id,
             outcome.token_authenticated,
         )
-        principal = self._ports.principal_builder.build(evidence)
-        if connection.established and principal != context.principal:
-            self._fail(Reply(failed=f"re-authentication as {principal} on a connection of {context.principal}"))
-            return False
-        context.principal = principal
+        return self._ports.principal_builder.build(evidence)
+
+    def _objection(self, outcome: Outcome) -> str | None:
+        """Why a peer may not go on as who it proved to be."""
+        if not self._connection.established:
+            return None
+        before, now = self._connection.context.principal, self._principal(outcome)
+        if now == before:
+            return None
+        return (
+            f"Cannot change principals during re-authentication from {before.type}.{before.name}: {now.type}.{now.name}"
+        )
+
+    def _accept(self, outcome: Outcome, *, can_renew: bool) -> None:
+        connection = self._connection
+        connection.context.principal = self._principal(outcome)
+        counts = self._listener.authentications
         if connection.established:
-            self._listener.authentications.again_succeeded.add()
+            counts.again_succeeded.add()
+            if self._renewal_began is not None:
+                counts.again_latency.record((self._ports.clock.monotonic() - self._renewal_began) * 1000)
             connection.channel.on_frame = connection.on_frame
         else:
+            if not can_renew:
+                counts.succeeded_for_good.add()
             self._established(connection)
-        self._watch_session(self._lifetimes_ms[outcome.mechanism])
-        return True
+        self._watch_session(outcome.lifetime_ms)
 
-    def _watch_session(self, lifetime_ms: int) -> None:
+    def _watch_session(self, lifetime_ms: int | None) -> None:
+        self._ends, self._expired = lifetime_ms is not None, False
         if self._expiry is not None:
             self._expiry.cancel()
-        if not lifetime_ms:
-            return
-        self._expiry = asyncio.get_running_loop().call_later(lifetime_ms / 1000, self._expire)
+        if lifetime_ms is not None:
+            self._expiry = asyncio.get_running_loop().call_later(lifetime_ms / 1000, self._expire)
 
     def _expire(self) -> None:
         """The session is over: the next request must be a SaslHandshake, or the connection goes."""
-        self._connection.channel.on_frame = self.on_frame
+        if self._session.state is SaslState.COMPLETE:  # else it is being renewed
+            self._expired = True
+            self._connection.channel.on_frame = self.on_frame
 
     def _fail(self, reply: Reply) -> None:
         """Answer after the delay and close soon after that; nothing is read meanwhile."""
-        connection = self._connection
-        channel = connection.channel
+        channel = self._connection.channel
         channel.mute()
         reason = reply.failed or ""
-        connection.note_refusal("authentication_failed", reason, None, denied=True)
-        counts = self._listener.authentications
-        (counts.again_failed if connection.established else counts.failed).add()
+        self._note_failure(reason)
         delay_ms = self._listener.settings.number("connection.failed.authentication.delay.ms")
 
         loop = asyncio.get_running_loop()
@@ -175,8 +235,18 @@ class Authentication:
 
         loop.call_later(delay_ms / 1000, answer)
 
+    def _note_failure(self, reason: str) -> None:
+        """Once for an attempt."""
+        if self.failed:
+            return
+        self.failed = True
+        counts = self._listener.authentications
+        (counts.again_failed if self._connection.established else counts.failed).add()
+        self._connection.note_refusal("authentication_failed", reason, None, denied=True)
+
 
 def session_lifetime_ms(settings: ListenerSettings, mechanism: str) -> int:
     """`connections.max.reauth.ms` of a mechanism, else of the listener, else the global one (facts 1.8)."""
-    text = settings.for_mechanism(mechanism, REAUTH_KEY)
-    return settings.number(REAUTH_KEY) if text is None else int(text)
+    value = settings.of_mechanism(mechanism, REAUTH_KEY)
+    assert isinstance(value, int)
+    return value

@@ -12,13 +12,22 @@ _GROUP, _TYPE = "kafka.server", "socket-server-metrics"
 
 
 class AuthenticationCounts:
-    """Of one listener. `again_...` are re-authentications (KIP-368)."""
+    """Of one listener. `again_...` are re-authentications (KIP-368), whose latency runs from the SaslHandshake to the
+    last answer; `succeeded_for_good` are clients too old to be told when their session ends, `expired` connections
+    that were closed because it had."""
 
-    __slots__ = ("again_failed", "again_succeeded", "failed", "succeeded")
+    __slots__ = (
+        "again_failed", "again_latency", "again_succeeded", "expired", "failed", "succeeded", "succeeded_for_good",
+    )  # fmt: skip
 
     def __init__(self, metrics: Metrics, listener: str) -> None:
         tags = {"listener": listener}
         self.succeeded = metrics.counter(MetricName(_GROUP, _TYPE, "successful-authentication-total"), tags)
+        self.succeeded_for_good = metrics.counter(
+            MetricName(_GROUP, _TYPE, "successful-authentication-no-reauth-total"), tags
+        )
         self.failed = metrics.counter(MetricName(_GROUP, _TYPE, "failed-authentication-total"), tags)
         self.again_succeeded = metrics.counter(MetricName(_GROUP, _TYPE, "successful-reauthentication-total"), tags)
         self.again_failed = metrics.counter(MetricName(_GROUP, _TYPE, "failed-reauthentication-total"), tags)
+        self.again_latency = metrics.histogram(MetricName(_GROUP, _TYPE, "reauthentication-latency"), tags)
+        self.expired = metrics.counter(MetricName(_GROUP, _TYPE, "expired-connections-killed-count"), tags)

@@ -24,6 +24,7 @@ from signalbox.common.config_table import (
 )
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES
 from signalbox.network.listener_entry import DEFAULT_LISTENERS, DEFAULT_PROTOCOL_MAP
+from signalbox.security.oauth.config_rows import VALIDATION_ROWS
 
 _INT_MAX = 2**31 - 1
 _B, _S, _I, _L, _LIST, _PW, _CLASS = (
@@ -87,6 +88,8 @@ _PREFIXED_ROWS: tuple[_Row, ...] = (
     ("principal.builder.class", _CLASS, None, None, "Who a peer is; must be a principal serde too."),
     ("sasl.enabled.mechanisms", _LIST, ["GSSAPI"], None, "Mechanisms this broker accepts."),
     ("sasl.mechanism.inter.broker.protocol", _S, "GSSAPI", None, "Mechanism brokers use as clients."),
+    ("sasl.server.callback.handler.class", _CLASS, None, None,
+     "Who checks passwords or tokens, as a Python import path; per listener and mechanism only."),
     ("sasl.jaas.config", _PW, None, None, "JAAS login module; per listener and mechanism on a server."),
     ("ssl.client.auth", _S, "none", one_of("none", "requested", "required"), "none, requested or required."),
     ("ssl.protocol", _S, "TLSv1.3", one_of("TLS", "TLSv1.2", "TLSv1.3"),
@@ -119,12 +122,24 @@ _PREFIXED_ROWS: tuple[_Row, ...] = (
 )  # fmt: skip
 
 NETWORK_CONFIG = ConfigTable(
-    ConfigRow(name, type_, default, doc, validator)
-    for name, type_, default, validator, doc in (*_LISTENER_ROWS, *_SERVER_ROWS, *_PREFIXED_ROWS)
+    [
+        *(
+            ConfigRow(name, type_, default, doc, validator)
+            for name, type_, default, validator, doc in (*_LISTENER_ROWS, *_SERVER_ROWS, *_PREFIXED_ROWS)
+        ),
+        *VALIDATION_ROWS,
+    ]
 )
 
-PREFIXED_KEYS = frozenset(row[0] for row in _PREFIXED_ROWS)
+PREFIXED_KEYS = frozenset([*(row[0] for row in _PREFIXED_ROWS), *(row.name for row in VALIDATION_ROWS)])
 """Keys that `listener.name.<name>.` can override."""
 
-MECHANISM_KEYS = frozenset({"sasl.jaas.config", "connections.max.reauth.ms"})
+MECHANISM_KEYS = frozenset(
+    {
+        "connections.max.reauth.ms",
+        "sasl.jaas.config",
+        "sasl.server.callback.handler.class",
+        *(row.name for row in VALIDATION_ROWS),
+    }
+)
 """Of these, the ones that `listener.name.<name>.<mechanism>.` can override for one SASL mechanism alone."""

@@ -209,8 +209,8 @@ class Connection:
         row = API_TABLE[header.api_key]
         if not row.min_version <= header.api_version <= row.max_version:
             self.refuse("unsupported_version", f"{row.name} version {header.api_version}", header)
-        elif self.authentication is not None and self.authentication.renewable:
-            self.authentication.on_sasl_request(header, frame, body_offset)
+        elif self.authentication is not None:
+            self.authentication.on_late_request(header, frame, body_offset)
         else:
             self.channel.send_frame((illegal_sasl_state(header),))
 

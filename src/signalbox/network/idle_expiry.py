@@ -80,6 +80,7 @@ class IdleExpiry:
                 connection.listener.plane.expired_connections_killed += 1
                 if not connection.established:
                     connection.note_refusal("setup_timeout", reason, None)
-                    connection.listener.authentications.failed.add()
+                    if connection.authentication is None or not connection.authentication.failed:
+                        connection.listener.authentications.failed.add()
                 connection.close(reason)
         self._handle = asyncio.get_running_loop().call_later(0, self._step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from signalbox.network.authentication_counts import AuthenticationCounts
+from signalbox.network.callback_threads import CallbackThreads
 from signalbox.network.connection import SASL_APIS
 from signalbox.network.listener_table import ListenerRow
 from signalbox.network.network_settings import ListenerSettings
@@ -33,6 +34,7 @@ class Listener:
         self.refusals = refusals
         self.authentications = AuthenticationCounts(ports.metrics, row.name)
         self.accepted = 0  # connections so far
+        self.callbacks = CallbackThreads()
         self.max_frame_bytes = settings.number("socket.request.max.bytes")
         receive_max = settings.number("sasl.server.max.receive.size")
         uses_sasl = row.security_protocol.uses_sasl

@@ -15,9 +15,11 @@ from pathlib import Path
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.start_refused import reason
+from signalbox.network.jwks_keeper import JwksKeeper
 from signalbox.network.listener_table import ListenerRow
 from signalbox.network.network_settings import ListenerSettings, NetworkSettings, listener_prefix
 from signalbox.network.plane import CONTROL
+from signalbox.network.sasl_mechanisms import SUPPORTED_MECHANISMS, MechanismParts, build_mechanism
 from signalbox.security.jaas import (
     MODULE_OF_MECHANISM,
     JaasError,
@@ -26,11 +28,8 @@ from signalbox.security.jaas import (
     parse_jaas_config,
     parse_jaas_file,
 )
-from signalbox.security.sasl.jaas_credentials import JaasScramCredentials
 from signalbox.security.sasl.mechanism import SaslMechanism
-from signalbox.security.sasl.plain import PLAIN, PlainMechanism
-from signalbox.security.sasl.scram import ScramCredentials, ScramMechanism
-from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
+from signalbox.security.sasl.scram import ScramCredentials
 from signalbox.security.tls.every_error import every_error
 from signalbox.security.tls.listener_tls import ListenerTls, listener_tls, renewed_listener_tls
 from signalbox.security.tls.settings import TlsConfigError, TlsSettings, tls_settings
@@ -39,15 +38,16 @@ JAAS_FILE_KEY = "sasl.jaas.file"
 ENABLED_MECHANISMS_KEY = "sasl.enabled.mechanisms"
 _JAAS_KEY = "sasl.jaas.config"
 _CLIENT_AUTH_KEY = "ssl.client.auth"
-SUPPORTED_MECHANISMS = (PLAIN, *SCRAM_MECHANISMS)
 
 
 @dataclass(frozen=True, slots=True)
 class ListenerSecurity:
-    """`tls` where the protocol uses TLS; `mechanisms` by Kafka's name where it uses SASL."""
+    """`tls` where the protocol uses TLS; `mechanisms` by Kafka's name where it uses SASL, `keepers` of the keys that
+    they check with."""
 
     tls: ListenerTls | None = None
     mechanisms: Mapping[str, SaslMechanism] = field(default_factory=dict)
+    keepers: tuple[JwksKeeper, ...] = ()
 
 
 def build_security(
@@ -88,6 +88,7 @@ def build_listener_security(
         dialled = row.inter_broker or row.plane == CONTROL
         tls = _or_faults(row, settings, faults, lambda given: listener_tls(given, dialled_by_brokers=dialled))
     mechanisms: dict[str, SaslMechanism] = {}
+    keepers: list[JwksKeeper] = []
     if row.security_protocol.uses_sasl:
         enabled = settings.names(ENABLED_MECHANISMS_KEY)
         if not enabled:
@@ -95,10 +96,10 @@ def build_listener_security(
             remedy = f"Nobody could log in on {row.name}: name some of {', '.join(SUPPORTED_MECHANISMS)}"
             faults.append(ConfigFault(key, "", "names no mechanism", remedy))
         for name in enabled:
-            mechanism = _mechanism(name, row, settings, jaas_file, scram_credentials, faults)
+            mechanism = _mechanism(name, row, settings, jaas_file, scram_credentials, faults, keepers)
             if mechanism is not None:
                 mechanisms[name] = mechanism
-    return ListenerSecurity(tls, mechanisms), faults
+    return ListenerSecurity(tls, mechanisms, tuple(keepers)), faults
 
 
 def renew_tls(
@@ -178,6 +179,7 @@ def _mechanism(
     jaas_file: JaasFile,
     scram_credentials: ScramCredentials,
     faults: list[ConfigFault],
+    keepers: list[JwksKeeper],
 ) -> SaslMechanism | None:
     if name not in SUPPORTED_MECHANISMS:
         key = settings.key_of(row.name, ENABLED_MECHANISMS_KEY)
@@ -187,9 +189,7 @@ def _mechanism(
     module = usable_login_module(row.name, name, settings, jaas_file, faults)
     if module is None:
         return None
-    if name == PLAIN:
-        return PlainMechanism(module.users)
-    return ScramMechanism(name, JaasScramCredentials(name, module.users, scram_credentials))
+    return build_mechanism(MechanismParts(row.name, name, settings, module, scram_credentials, faults, keepers))
 
 
 def _server_tls(row: ListenerRow, settings: ListenerSettings) -> TlsSettings:

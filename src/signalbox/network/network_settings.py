@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from signalbox.common.config_table import ConfigFault, Value
@@ -48,6 +49,15 @@ class ListenerSettings:
     def for_mechanism(self, mechanism: str, key: str) -> str | None:
         """The per-mechanism text of `key`, None when it is not set."""
         return self.by_mechanism.get(f"{mechanism.lower()}.{key}")
+
+    def of_mechanism(self, mechanism: str, key: str) -> Value:
+        """The typed value of `key` for a mechanism, else for the listener, else the global one. A text that was
+        reported as faulty counts as not set."""
+        text = self.for_mechanism(mechanism, key)
+        if text is not None:
+            with suppress(ValueError):
+                return NETWORK_CONFIG[key].parse(text)
+        return self.values[key]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ controller's listeners) in asyncio.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from signalbox.network.connection import Connection
 from signalbox.network.control_acceptor import ControlAcceptor
 from signalbox.network.data_acceptor import DataAcceptor
 from signalbox.network.idle_expiry import IdleExpiry
+from signalbox.network.jwks_keeper import JwksKeeper
 from signalbox.network.limits_reading import read_expiry_limits, read_quotas
 from signalbox.network.listener import Listener
 from signalbox.network.listener_table import ListenerRow, ListenerTable
@@ -41,6 +43,8 @@ from signalbox.transport.tls_session import TlsFactory, TlsSession
 _NO_MEMORY_BOUND = 2**63 - 1  # what Kafka says while queued.max.request.bytes is -1
 
 log = logging.getLogger("signalbox.network")
+
+_FIRST_KEYS_S = 3.0
 
 
 class SocketServer:
@@ -92,8 +96,11 @@ class SocketServer:
         return ports
 
     async def enable(self) -> None:
-        """Begin to accept and serve: the control plane first."""
+        """Begin to accept and serve: the control plane first. Keys that tokens are checked with are waited for a
+        moment, so that the first clients are not refused."""
         loop = self._data_loop
+        waits = [asyncio.to_thread(keeper.wait_for_first_try, _FIRST_KEYS_S) for keeper in self._keepers()]
+        await asyncio.gather(*waits)
         for row in sorted(self.table, key=lambda row: row.plane == DATA):
             acceptor: Acceptor
             reception = self._reception(row)
@@ -118,6 +125,8 @@ class SocketServer:
         """Close everything."""
         await self.stop_accepting()
         self._expiry.stop()
+        for keeper in self._keepers():
+            keeper.close()
         for reception in self._receptions.values():
             reception.close_all(reason)
         for sock in self._sockets.values():
@@ -139,6 +148,9 @@ class SocketServer:
             raise KeyError(f"listener {listener_name} has no TLS to replace")
         self._tls[listener_name] = tls
         log.info("listener %s has new keys or certificates", listener_name)
+
+    def _keepers(self) -> list[JwksKeeper]:
+        return [keeper for security in self._ports.security.values() for keeper in security.keepers]
 
     def _reception(self, row: ListenerRow) -> Reception:
         plane = self.planes[row.plane]

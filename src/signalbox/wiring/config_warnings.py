@@ -11,6 +11,7 @@ from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.properties_file import Properties
 from signalbox.network.config_rows import MECHANISM_KEYS, PREFIXED_KEYS
 from signalbox.network.listener_table import ListenerTable
+from signalbox.network.sasl_mechanisms import CALLBACK_KEY
 from signalbox.wiring.keys_of_kafka import KEYS_OF_KAFKA
 from signalbox.wiring.without_effect import WITHOUT_EFFECT
 
@@ -64,8 +65,8 @@ def _doubt(key: str, protocols: Mapping[str, SecurityProtocol], table: ConfigTab
         name = key.removeprefix(_LISTENER_PREFIX).partition(".")[0]
         return f"is about a listener that is not in listeners{_meant(name, list(protocols))}"
     rest = key.removeprefix(f"{_LISTENER_PREFIX}{listener}.")
-    if rest == _JAAS:
-        return f"has no effect without a mechanism: write {_LISTENER_PREFIX}{listener}.<mechanism>.{_JAAS}"
+    if rest in (_JAAS, CALLBACK_KEY):
+        return f"has no effect without a mechanism: write {_LISTENER_PREFIX}{listener}.<mechanism>.{rest}"
     if rest in PREFIXED_KEYS:
         return _without_effect(rest) or _without_use(rest, listener, protocols[listener])
     if rest.partition(".")[2] in MECHANISM_KEYS:
@@ -73,7 +74,7 @@ def _doubt(key: str, protocols: Mapping[str, SecurityProtocol], table: ConfigTab
     if rest in table:
         return "cannot be set for one listener: it holds for the whole broker"
     if rest.partition(".")[2] in table:
-        return f"cannot be set for one mechanism: only {', '.join(sorted(MECHANISM_KEYS))} can"
+        return "cannot be set for one mechanism: it holds for the whole listener"
     return f"is not a known key{_meant(rest, sorted(PREFIXED_KEYS))}"
 
 
@@ -120,8 +121,9 @@ def _keys_that_need_others(given: Mapping[str, str], listeners: ListenerTable) -
     """Keys that do nothing by themselves, although they are known."""
     if given.get(_FORCED, "false").strip().lower() == "true" and listeners.control_plane_listener_name is None:
         yield _FORCED, "has no effect: control.plane.listener.name is not set"
-    if _JAAS in given:
-        yield _JAAS, f"is not read by a broker: write {_LISTENER_PREFIX}<listener>.<mechanism>.{_JAAS}"
+    for key in (_JAAS, CALLBACK_KEY):
+        if key in given:
+            yield key, f"is not read by a broker: write {_LISTENER_PREFIX}<listener>.<mechanism>.{key}"
     if given.get(_CLIENT_AUTH, "none") != "none":
         for row in listeners:
             own = f"{_LISTENER_PREFIX}{row.name.lower()}.{_CLIENT_AUTH}"

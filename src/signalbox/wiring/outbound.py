@@ -19,12 +19,12 @@ from signalbox.common.endpoint import SecurityProtocol
 from signalbox.network.listener_security import (
     ENABLED_MECHANISMS_KEY,
     JAAS_FILE_KEY,
-    SUPPORTED_MECHANISMS,
     read_jaas_file,
     tls_faults,
     usable_login_module,
 )
 from signalbox.network.network_settings import ListenerSettings, NetworkSettings, listener_prefix
+from signalbox.network.sasl_mechanisms import SUPPORTED_MECHANISMS
 from signalbox.security.tls.contexts import client_context
 from signalbox.security.tls.every_error import every_error
 from signalbox.security.tls.settings import TlsConfigError, tls_settings

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from signalbox.security.sasl.mechanism import SaslMechanism, SaslServerExchange
-from signalbox.security.sasl.plain import PlainMechanism
+from signalbox.security.sasl.plain import ListedPasswords, PlainMechanism
 from signalbox.security.sasl.scram import NoCredentials, ScramMechanism
 
 
 def test_the_mechanisms_fit_their_port() -> None:
     mechanisms: list[SaslMechanism] = [
-        PlainMechanism({}),
+        PlainMechanism(ListedPasswords({})),
         ScramMechanism("SCRAM-SHA-256", NoCredentials()),
         ScramMechanism("SCRAM-SHA-512", NoCredentials()),
     ]

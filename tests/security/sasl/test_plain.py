@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from signalbox.security.sasl.mechanism import SaslError
-from signalbox.security.sasl.plain import PlainClientExchange, PlainMechanism
+from signalbox.security.sasl.plain import ListedPasswords, PlainClientExchange, PlainMechanism
 
-MECHANISM = PlainMechanism({"alice": "päss", "empty": ""})
+MECHANISM = PlainMechanism(ListedPasswords({"alice": "päss", "empty": ""}))
 
 
 def test_the_right_password() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from signalbox.common.clock import ManualClock
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error
@@ -11,7 +12,7 @@ from signalbox.protocol.headers import RequestHeader
 from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from signalbox.security.sasl.mechanism import SaslMechanism
-from signalbox.security.sasl.plain import PlainMechanism
+from signalbox.security.sasl.plain import ListedPasswords, PlainMechanism, PlainServerExchange
 from signalbox.security.sasl.sasl_server import Reply, SaslServerSession, SaslState, illegal_sasl_state
 from signalbox.security.sasl.scram import NoCredentials, ScramMechanism
 
@@ -20,7 +21,7 @@ RIGHT, WRONG = b"\0alice\0secret", b"\0alice\0guess"
 
 def session(lifetime_ms: int = 0) -> SaslServerSession:
     mechanisms: dict[str, SaslMechanism] = {
-        "PLAIN": PlainMechanism({"alice": "secret"}),
+        "PLAIN": PlainMechanism(ListedPasswords({"alice": "secret"})),
         "SCRAM-SHA-256": ScramMechanism("SCRAM-SHA-256", NoCredentials()),
     }
     return SaslServerSession(mechanisms, dict.fromkeys(mechanisms, lifetime_ms))
@@ -119,8 +120,11 @@ def test_authenticating_again() -> None:
     authenticate(of, RIGHT)
     assert handshake_error(handshake(of)) == 0
     assert authenticate(of, RIGHT).outcome is not None
-    reply = handshake(of, "SCRAM-SHA-256")
-    assert handshake_error(reply) == Error.ILLEGAL_SASL_STATE
+    # Kafka answers the handshake of another mechanism and fails what follows, without an answer
+    assert handshake_error(handshake(of, "SCRAM-SHA-256")) == 0
+    reply = authenticate(of, RIGHT)
+    assert (reply.answer, reply.outcome, of.state) == (None, None, SaslState.FAILED)
+    assert "not supported for re-authentication of mechanism 'PLAIN'" in str(reply.failed)
     of = session(5000)
     handshake(of)
     authenticate(of, RIGHT)
@@ -140,3 +144,44 @@ def test_another_api_and_garbage() -> None:
 def test_out_of_place(api: ApiKey) -> None:
     frame = illegal_sasl_state(RequestHeader(int(api), 1, 9, None))
     assert frame[:6] == b"\0\0\0\x09\0\x22"
+
+
+class Expiring:
+    """A mechanism whose peers show something that ends."""
+
+    name = "EXPIRING"
+    blocking = False
+
+    def __init__(self, expires_at_ms: int | None) -> None:
+        self._expires_at_ms = expires_at_ms
+
+    def begin(self) -> PlainServerExchange:
+        exchange = PlainServerExchange(ListedPasswords({"alice": "secret"}))
+        exchange.expires_at_ms = self._expires_at_ms
+        return exchange
+
+
+@pytest.mark.parametrize(
+    ("expires_in_ms", "most_ms", "lifetime_ms"),
+    [(None, 0, None), (None, 5000, 5000), (9000, 0, 9000), (9000, 5000, 5000), (3000, 5000, 3000), (-1, 5000, 0)],
+)
+def test_a_session_ends_with_what_was_shown_and_no_later_than_allowed(
+    expires_in_ms: int | None, most_ms: int, lifetime_ms: int | None
+) -> None:
+    clock = ManualClock()
+    expires_at_ms = None if expires_in_ms is None else clock.now_ms() + expires_in_ms
+    of = SaslServerSession({"EXPIRING": Expiring(expires_at_ms)}, {"EXPIRING": most_ms}, clock=clock)
+    handshake(of, "EXPIRING")
+    reply = authenticate(of, RIGHT)
+    assert reply.outcome is not None
+    assert reply.outcome.lifetime_ms == lifetime_ms
+    assert answer(reply).session_lifetime_ms == (lifetime_ms or 0)
+
+
+def test_an_objection_is_told_as_kafka_tells_it() -> None:
+    of = SaslServerSession({"EXPIRING": Expiring(None)}, objection=lambda outcome: f"not {outcome.authorization_id}")
+    handshake(of, "EXPIRING")
+    reply = authenticate(of, RIGHT)
+    assert answer(reply).error_code == Error.SASL_AUTHENTICATION_FAILED
+    assert answer(reply).error_message == reply.failed == "not alice"
+    assert reply.outcome is None

@@ -6,15 +6,32 @@ from typing import Protocol
 
 
 class SaslError(Exception):
-    """Authentication failed. The message may be shown to the peer: it must not tell which half was wrong."""
+    """Authentication failed. The message may be shown to the peer: it must not tell which half was wrong. `reason` is
+    for our log and audit trail; it names no password, token or salt."""
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason or message
+
+
+def invalid_credentials(mechanism: str, reason: str) -> SaslError:
+    """Kafka's words for whatever must not be told to the peer."""
+    return SaslError(
+        f"Authentication failed during authentication due to invalid credentials with SASL mechanism {mechanism}",
+        reason,
+    )
 
 
 class SaslServerExchange(Protocol):
-    """One attempt of one peer. Read `authorization_id` once `complete`."""
+    """One attempt of one peer. Read the rest once `complete`: `expires_at_ms` is the wall time at which what the peer
+    showed is no longer good (a token), None when it has no end. `refused` is why an attempt that the peer has still to
+    acknowledge has failed already, else ""."""
 
     complete: bool
     authorization_id: str
     token_authenticated: bool
+    expires_at_ms: int | None
+    refused: str
 
     def respond(self, token: bytes) -> bytes:
         """The answer to the peer's next token. SaslError ends the attempt."""
@@ -22,10 +39,14 @@ class SaslServerExchange(Protocol):
 
 
 class SaslMechanism(Protocol):
-    """A mechanism that a listener has enabled, with the credentials it checks against."""
+    """A mechanism that a listener has enabled, with the credentials it checks against. `blocking`: an answer may take
+    its time, so it is worked out in a thread."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def blocking(self) -> bool: ...
 
     def begin(self) -> SaslServerExchange: ...
 

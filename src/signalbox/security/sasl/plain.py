@@ -1,41 +1,70 @@
 """SASL PLAIN (RFC 4616): authorization id, user and password in one token, NUL between them.
 
 Kafka's server takes users from `user_<name>="<password>"` options of the JAAS login module, and refuses an
-authorization id that differs from the user. Passwords are compared in constant time.
+authorization id that differs from the user. Passwords are compared in constant time. Who keeps passwords elsewhere
+names a `PasswordChecker` of one's own (`security/callback_class.py`).
 """
 
 from __future__ import annotations
 
 import hmac
+import logging
 from collections.abc import Mapping
+from typing import Protocol
 
-from signalbox.security.sasl.mechanism import SaslError
+from signalbox.security.sasl.mechanism import SaslError, invalid_credentials
 
 PLAIN = "PLAIN"
 _MAX_TOKEN_BYTES = 65_536
 OTHER_IDENTITY = "Authentication failed: Client requested an authorization id that is different from username"
 _INVALID = "Authentication failed: Invalid username or password"
 
+log = logging.getLogger(__name__)
 
-class PlainMechanism:
+
+class PasswordChecker(Protocol):
+    """Port: who knows passwords."""
+
+    def check_password(self, user: str, password: str) -> bool:
+        """Whether `password` is this user's; False for users who do not exist, after as much work."""
+        ...
+
+
+class ListedPasswords:
     """`passwords` by user name; read at each attempt, so it may change."""
-
-    name = PLAIN
 
     def __init__(self, passwords: Mapping[str, str]) -> None:
         self._passwords = passwords
 
+    def check_password(self, user: str, password: str) -> bool:
+        expected = self._passwords.get(user)
+        # An unknown user costs the same comparison as a wrong password.
+        same = hmac.compare_digest((expected if expected is not None else "\0").encode(), password.encode())
+        return same and expected is not None
+
+
+class PlainMechanism:
+    """`blocking`: the checker may wait for somebody."""
+
+    name = PLAIN
+
+    def __init__(self, checker: PasswordChecker, *, blocking: bool = False) -> None:
+        self._checker = checker
+        self.blocking = blocking
+
     def begin(self) -> PlainServerExchange:
-        return PlainServerExchange(self._passwords)
+        return PlainServerExchange(self._checker)
 
 
 class PlainServerExchange:
     """One token decides."""
 
     token_authenticated = False
+    expires_at_ms: int | None = None
+    refused = ""
 
-    def __init__(self, passwords: Mapping[str, str]) -> None:
-        self._passwords = passwords
+    def __init__(self, checker: PasswordChecker) -> None:
+        self._checker = checker
         self.complete = False
         self.authorization_id = ""
 
@@ -53,10 +82,13 @@ class PlainServerExchange:
             raise SaslError("Authentication failed: username not specified")
         if not password:
             raise SaslError("Authentication failed: password not specified")
-        expected = self._passwords.get(user)
-        # An unknown user costs the same comparison as a wrong password.
-        same = hmac.compare_digest((expected if expected is not None else "\0").encode(), password.encode())
-        if expected is None or not same:
+        try:
+            known = self._checker.check_password(user, password)
+        except Exception as error:  # its text may hold the password
+            kind = f"{type(self._checker).__name__} failed with {type(error).__name__}"
+            log.error("%s: a password could not be checked", kind)
+            raise invalid_credentials(PLAIN, kind) from None
+        if not known:
             raise SaslError(_INVALID)
         if authorization_id and authorization_id != user:
             raise SaslError(OTHER_IDENTITY)

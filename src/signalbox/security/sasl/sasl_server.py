@@ -6,18 +6,24 @@ KIP-152, KIP-368).
 | HANDSHAKE | → TOKENS_RAW | → TOKENS | refused, 34 | - | refused |
 | TOKENS | refused, 34 | refused, 34 | token → TOKENS or COMPLETE | - | refused |
 | TOKENS_RAW | - | - | - | token → TOKENS_RAW or COMPLETE | - |
-| COMPLETE | refused, 34 | re-authentication → TOKENS | refused, 34 | - | not ours |
+| COMPLETE | refused, 34 | re-authentication → TOKENS or OTHER_MECHANISM | refused, 34 | - | not ours |
+| OTHER_MECHANISM | refused | refused | refused | - | refused |
 
 34 is ILLEGAL_SASL_STATE. "Refused" closes the connection after the answer, if there is one. ApiVersions never comes
-here. A failed exchange is answered late (`Reply.failed`), so that guessing is slow.
+here. A failed exchange is answered late (`Reply.failed`), so that guessing is slow. A re-authentication may not change
+the mechanism (the handshake is answered, what follows is not) nor the principal.
+
+A session lasts as long as what the peer showed (a token) and no longer than `connections.max.reauth.ms`, if that is
+set; one that ends when it begins has ended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from signalbox.common.clock import Clock, SystemClock
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import RequestHeader, encode_response_header
@@ -32,17 +38,19 @@ class SaslState(Enum):
     HANDSHAKE = "handshake"
     TOKENS = "tokens"
     TOKENS_RAW = "tokens_raw"
+    OTHER_MECHANISM = "other_mechanism"
     COMPLETE = "complete"
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a complete exchange proved."""
+    """What a complete exchange proved. `lifetime_ms` is how long that lasts, None when it has no end."""
 
     authorization_id: str
     mechanism: str
     token_authenticated: bool
+    lifetime_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +63,51 @@ class Reply:
     outcome: Outcome | None = None
 
 
-class SaslServerSession:
-    """One connection's authentications. `lifetimes_ms` by mechanism is told to the client; none or 0 is no end."""
+def _anybody(_: Outcome) -> str | None:
+    return None
 
-    def __init__(self, mechanisms: Mapping[str, SaslMechanism], lifetimes_ms: Mapping[str, int] | None = None) -> None:
+
+class SaslServerSession:
+    """One connection's authentications. `max_lifetimes_ms` by mechanism is `connections.max.reauth.ms`, none or 0 is
+    no end. `objection(outcome)` is why a peer that proved to be somebody may still not go on (it was somebody else
+    before), None when it may."""
+
+    def __init__(
+        self,
+        mechanisms: Mapping[str, SaslMechanism],
+        max_lifetimes_ms: Mapping[str, int] | None = None,
+        objection: Callable[[Outcome], str | None] = _anybody,
+        clock: Clock | None = None,
+    ) -> None:
         self._mechanisms = mechanisms
-        self._lifetimes_ms = lifetimes_ms or {}
+        self._max_lifetimes_ms = max_lifetimes_ms or {}
+        self._objection = objection
+        self._clock = clock or SystemClock()
         self._exchange: SaslServerExchange | None = None
         self._mechanism = ""
         self._first_mechanism = ""
+        self._wanted = ""
         self.state = SaslState.HANDSHAKE
+
+    @property
+    def blocking(self) -> bool:
+        """Whether the next token may take its time to be judged."""
+        tokens = self.state in (SaslState.TOKENS, SaslState.TOKENS_RAW)
+        return tokens and self._mechanisms[self._mechanism].blocking
+
+    @property
+    def refused(self) -> str:
+        """Why the attempt under way has failed although its peer has still to say that it knows, else ""."""
+        return self._exchange.refused if self._exchange is not None else ""
 
     def on_request(self, header: RequestHeader, frame: memoryview, body_offset: int) -> Reply:
         """A SaslHandshake or SaslAuthenticate request, or one that has no business here. DecodeError."""
+        if self.state is SaslState.OTHER_MECHANISM:
+            self.state = SaslState.FAILED
+            return Reply(
+                failed=f"SASL mechanism {self._wanted!r} requested by client is not supported for re-authentication of"
+                f" mechanism {self._first_mechanism!r}"
+            )
         if header.api_key == ApiKey.SASL_HANDSHAKE:
             return self._handshake(header, SaslHandshakeRequest.decode(frame, header.api_version, body_offset))
         if header.api_key == ApiKey.SASL_AUTHENTICATE:
@@ -81,7 +121,7 @@ class SaslServerSession:
         try:
             answer, outcome = self._step(token)
         except SaslError as error:
-            return Reply(failed=str(error))
+            return Reply(failed=error.reason)
         return Reply(answer=answer, outcome=outcome)
 
     def _handshake(self, header: RequestHeader, request: SaslHandshakeRequest) -> Reply:
@@ -95,14 +135,11 @@ class SaslServerSession:
             return self._refuse_handshake(
                 header,
                 Error.UNSUPPORTED_SASL_MECHANISM,
-                f"the mechanism {request.mechanism!r} is not enabled, {', '.join(self._mechanisms)} are",
+                f"the mechanism {request.mechanism[:64]!r} is not enabled, {', '.join(self._mechanisms)} are",
             )
         if again and request.mechanism != self._first_mechanism:
-            return self._refuse_handshake(
-                header,
-                Error.ILLEGAL_SASL_STATE,
-                f"re-authentication with {request.mechanism} instead of {self._first_mechanism}",
-            )
+            self._wanted, self.state = request.mechanism, SaslState.OTHER_MECHANISM
+            return Reply(answer=self._handshake_answer(header, Error.NONE))
         self._mechanism = mechanism.name
         self._exchange = mechanism.begin()
         self.state = SaslState.TOKENS if header.api_version > 0 else SaslState.TOKENS_RAW
@@ -117,7 +154,7 @@ class SaslServerSession:
             answer, outcome = self._step(token)
         except SaslError as error:
             return Reply(
-                self._authenticate_answer(header, Error.SASL_AUTHENTICATION_FAILED, str(error)), failed=str(error)
+                self._authenticate_answer(header, Error.SASL_AUTHENTICATION_FAILED, str(error)), failed=error.reason
             )
         return Reply(self._authenticate_answer(header, Error.NONE, None, answer, outcome), outcome=outcome)
 
@@ -126,15 +163,26 @@ class SaslServerSession:
         assert exchange is not None
         try:
             answer = exchange.respond(token)
+            if not exchange.complete:
+                return answer, None
+            outcome = self._outcome(exchange)
+            objection = self._objection(outcome)
+            if objection is not None:
+                raise SaslError(objection)
         except SaslError:
             self.state = SaslState.FAILED
             raise
-        if not exchange.complete:
-            return answer, None
         self.state = SaslState.COMPLETE
         self._exchange = None
         self._first_mechanism = self._first_mechanism or self._mechanism
-        return answer, Outcome(exchange.authorization_id, self._mechanism, exchange.token_authenticated)
+        return answer, outcome
+
+    def _outcome(self, exchange: SaslServerExchange) -> Outcome:
+        ends_ms = [limit] if (limit := self._max_lifetimes_ms.get(self._mechanism, 0)) else []
+        if exchange.expires_at_ms is not None:
+            ends_ms.append(max(0, exchange.expires_at_ms - self._clock.now_ms()))
+        lifetime_ms = min(ends_ms, default=None)
+        return Outcome(exchange.authorization_id, self._mechanism, exchange.token_authenticated, lifetime_ms)
 
     def _refuse_handshake(self, header: RequestHeader, error: Error, reason: str) -> Reply:
         self.state = SaslState.FAILED
@@ -153,7 +201,7 @@ class SaslServerSession:
         outcome: Outcome | None = None,
     ) -> bytes:
         told = outcome is not None and header.api_version > 0
-        lifetime_ms = self._lifetimes_ms.get(outcome.mechanism, 0) if told and outcome is not None else 0
+        lifetime_ms = (outcome.lifetime_ms or 0) if told and outcome is not None else 0
         response = SaslAuthenticateResponse(
             error_code=int(error), error_message=message, auth_bytes=token, session_lifetime_ms=lifetime_ms
         )

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
-from signalbox.security.sasl.mechanism import SaslError
+from signalbox.security.sasl.mechanism import SaslError, invalid_credentials
 from signalbox.security.sasl.plain import OTHER_IDENTITY
 from signalbox.security.sasl.scram_messages import (
     MIN_ITERATIONS,
@@ -59,6 +59,8 @@ def _new_nonce() -> str:
 class ScramMechanism:
     """`name` is SCRAM-SHA-256 or SCRAM-SHA-512."""
 
+    blocking = False
+
     def __init__(self, name: str, credentials: ScramCredentials, new_nonce: Callable[[], str] = _new_nonce) -> None:
         self._name = name
         self._credentials = credentials
@@ -75,6 +77,9 @@ class ScramMechanism:
 
 class ScramServerExchange:
     """Two tokens: who is there, and the proof."""
+
+    expires_at_ms: int | None = None
+    refused = ""
 
     def __init__(self, mechanism: str, credentials: ScramCredentials, nonce: str, pepper: bytes) -> None:
         self._mechanism = mechanism
@@ -133,10 +138,7 @@ class ScramServerExchange:
         client_key = bytes(a ^ b for a, b in zip(final.proof, signature))
         same &= hmac.compare_digest(hashed(self._mechanism, client_key), credential.stored_key)
         if not (same and self._known):
-            raise SaslError(
-                "Authentication failed during authentication due to invalid credentials with SASL mechanism "
-                + self._mechanism
-            )
+            raise invalid_credentials(self._mechanism, "wrong user name or password")
         self.authorization_id = self._owner
         self.complete = True
         verifier = keyed(self._mechanism, credential.server_key, message)

@@ -1,0 +1,125 @@
+"""The keys of a JWKS endpoint, kept fresh by a thread of its own: no plane ever waits for an identity provider.
+
+| when | what |
+|---|---|
+| at the start | fetched at once; a file that cannot be used refuses the start, a silent endpoint does not |
+| every `sasl.oauthbearer.jwks.endpoint.refresh.ms` | fetched again; keys that are no longer published are forgotten |
+| a token names an unknown key | fetched early: once a minute by key, never sooner than a second after the last try |
+| a fetch fails | again after `...retry.backoff.ms`, doubled up to `...retry.backoff.max.ms`; the known keys stay |
+
+Kafka refuses to start while the endpoint does not answer; here one provider's outage does not keep a broker down whose
+other listeners work. Tokens are refused until the keys are there.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from signalbox.security.oauth.key_set import KeySet, KeySetError, parse_key_set
+from signalbox.transport.url_fetch import FetchFailed, FetchRequest, fetch
+
+log = logging.getLogger(__name__)
+
+_MISSING_KEY_PAUSE_S = 60.0
+_MISSING_KEYS_KNOWN = 16  # Kafka's size of the same memory
+_EARLIEST_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshTimes:
+    """Seconds."""
+
+    refresh: float = 3_600.0
+    backoff: float = 0.1
+    backoff_max: float = 10.0
+
+
+class JwksKeeper:
+    """A KeySource. Its thread ends with `close`, or when nobody has the keeper any more."""
+
+    def __init__(self, request: FetchRequest, times: RefreshTimes, now: Callable[[], float] = time.monotonic) -> None:
+        self._request = request
+        self._times = times
+        self._now = now
+        self._keys = KeySet([])
+        self._wake = threading.Event()
+        self._tried = threading.Event()
+        self._closed = False
+        self._failures = 0
+        self._missing: dict[str, float] = {}
+
+    @property
+    def keys(self) -> KeySet:
+        return self._keys
+
+    def start(self) -> None:
+        """Fetch and go on fetching."""
+        threading.Thread(target=_keep, args=(weakref.ref(self), self._wake), name="jwks", daemon=True).start()
+        weakref.finalize(self, self._wake.set)
+
+    def close(self) -> None:
+        self._closed = True
+        self._wake.set()
+
+    def wait_for_first_try(self, timeout_s: float) -> None:
+        """For a thread: until the first fetch has ended, one way or the other."""
+        self._tried.wait(timeout_s)
+
+    def missing(self, key_id: str) -> None:
+        now = self._now()
+        if self._missing.get(key_id, now) > now:
+            return
+        self._missing.pop(key_id, None)
+        self._missing[key_id] = now + _MISSING_KEY_PAUSE_S
+        while len(self._missing) > _MISSING_KEYS_KNOWN:
+            del self._missing[next(iter(self._missing))]
+        self._wake.set()
+
+    def fetch_now(self) -> None:
+        """One fetch in the calling thread. FetchFailed, KeySetError; the known keys stay then."""
+        try:
+            keys = parse_key_set(fetch(self._request))
+        finally:
+            self._tried.set()
+        self._keys = keys
+
+    def step(self) -> float | None:
+        """For the thread: fetch, and say after how many seconds to come again; None to end."""
+        if self._closed:
+            return None
+        try:
+            self.fetch_now()
+        except (FetchFailed, KeySetError) as error:
+            wait_s = min(self._times.backoff * 2.0**self._failures, self._times.backoff_max)
+            if self._failures == 0:
+                log.warning("the JWKS endpoint %s %s; the keys known before stay in use", self._shown, error)
+            self._failures = min(self._failures + 1, 30)
+            return wait_s
+        if self._failures:
+            log.info("the JWKS endpoint %s answers again", self._shown)
+        self._failures = 0
+        log.debug("%d keys of %s", len(self._keys), self._shown)
+        return self._times.refresh
+
+    @property
+    def _shown(self) -> str:
+        """Without what may be secret in an address."""
+        return self._request.url.partition("?")[0]
+
+
+def _keep(keeper: weakref.ref[JwksKeeper], wake: threading.Event) -> None:
+    """The thread: it must not hold the keeper while it waits, or the keeper could never be forgotten."""
+    while True:
+        held = keeper()
+        wait_s = held.step() if held is not None else None
+        if wait_s is None:
+            return
+        del held
+        time.sleep(min(wait_s, _EARLIEST_S))
+        wake.wait(max(0.0, wait_s - _EARLIEST_S))
+        wake.clear()

@@ -1,0 +1,197 @@
+"""From settings and a login module to a mechanism that a listener can offer.
+
+OAUTHBEARER: tokens are checked against `sasl.oauthbearer.jwks.endpoint.url`. Kafka, when nothing is said, takes tokens
+that nobody signed; here those are taken only where the class that does so is named. Kafka's Java names of both handlers
+are understood, any other is a Python import path (`security/callback_class.py`).
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from signalbox.common.config_table import ConfigFault, format_value
+from signalbox.network.config_rows import NETWORK_CONFIG
+from signalbox.network.jwks_keeper import JwksKeeper, RefreshTimes
+from signalbox.network.network_settings import ListenerSettings
+from signalbox.security.callback_class import CallbackClassError, CallbackSettings, load_callback
+from signalbox.security.jaas import LoginModule
+from signalbox.security.oauth.key_set import KeySetError
+from signalbox.security.oauth.signed import SignedTokenValidator, TokenRules
+from signalbox.security.oauth.unsecured import UnsecuredOptionError, UnsecuredTokenValidator
+from signalbox.security.sasl.jaas_credentials import JaasScramCredentials
+from signalbox.security.sasl.mechanism import SaslMechanism
+from signalbox.security.sasl.oauthbearer import OAUTHBEARER, OAuthBearerMechanism
+from signalbox.security.sasl.plain import PLAIN, ListedPasswords, PlainMechanism
+from signalbox.security.sasl.scram import ScramCredentials, ScramMechanism
+from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
+from signalbox.security.tls.contexts import client_context
+from signalbox.security.tls.settings import TlsConfigError, tls_settings
+from signalbox.transport.url_fetch import FetchFailed, FetchRequest, url_problem
+
+CALLBACK_KEY = "sasl.server.callback.handler.class"
+JWKS_URL_KEY = "sasl.oauthbearer.jwks.endpoint.url"
+_FETCH_DEADLINE_S = 10.0
+_OAUTH = "org.apache.kafka.common.security.oauthbearer."
+_SIGNED = frozenset(
+    _OAUTH + each + "OAuthBearerValidatorCallbackHandler" for each in ("", "secured.", "internals.secured.")
+)
+_UNSECURED = frozenset({_OAUTH + "internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"})
+_PLAIN_OWN = frozenset({"org.apache.kafka.common.security.plain.internals.PlainServerCallbackHandler"})
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismParts:
+    """What a mechanism of a listener is made of. `faults` takes what is wrong, `keepers` what works in the
+    background."""
+
+    listener_name: str
+    mechanism: str
+    settings: ListenerSettings
+    module: LoginModule
+    scram_credentials: ScramCredentials
+    faults: list[ConfigFault]
+    keepers: list[JwksKeeper]
+
+    def key(self, key: str) -> str:
+        """`key` as it would be set for this mechanism alone."""
+        return f"listener.name.{self.listener_name.lower()}.{self.mechanism.lower()}.{key}"
+
+    def text(self, key: str) -> str:
+        return format_value(self.settings.of_mechanism(self.mechanism, key)) or ""
+
+    def number(self, key: str) -> int:
+        value = self.settings.of_mechanism(self.mechanism, key)
+        assert isinstance(value, int)
+        return value
+
+    def names(self, key: str) -> list[str]:
+        value = self.settings.of_mechanism(self.mechanism, key)
+        assert isinstance(value, list)
+        return value
+
+    def fault(self, key: str, entry: str, problem: str, remedy: str) -> None:
+        self.faults.append(ConfigFault(self.key(key), entry, problem, remedy))
+
+
+def build_mechanism(parts: MechanismParts) -> SaslMechanism | None:
+    """None when it cannot be offered; `parts.faults` says why."""
+    return _BUILDERS[parts.mechanism](parts)
+
+
+def _plain(parts: MechanismParts) -> SaslMechanism | None:
+    handler = parts.settings.for_mechanism(parts.mechanism, CALLBACK_KEY)
+    if handler is None or handler in _PLAIN_OWN:
+        return PlainMechanism(ListedPasswords(parts.module.users))
+    checker = _callback(parts, handler, ("check_password",))
+    return None if checker is None else PlainMechanism(checker, blocking=True)
+
+
+def _scram(parts: MechanismParts) -> SaslMechanism | None:
+    if parts.settings.for_mechanism(parts.mechanism, CALLBACK_KEY) is not None:
+        parts.fault(CALLBACK_KEY, "", "has no effect on SCRAM", "SCRAM users are in the metadata: take the key away")
+    credentials = JaasScramCredentials(parts.mechanism, parts.module.users, parts.scram_credentials)
+    return ScramMechanism(parts.mechanism, credentials)
+
+
+def _oauthbearer(parts: MechanismParts) -> SaslMechanism | None:
+    handler = parts.settings.for_mechanism(parts.mechanism, CALLBACK_KEY)
+    if handler in _UNSECURED:
+        try:
+            return OAuthBearerMechanism(UnsecuredTokenValidator(parts.module.options))
+        except UnsecuredOptionError as error:
+            parts.fault("sasl.jaas.config", "", str(error), "Correct the login module's option")
+            return None
+    if handler is not None and handler not in _SIGNED:
+        validator = _callback(parts, handler, ("validate", "refused_extensions"))
+        return None if validator is None else OAuthBearerMechanism(validator, blocking=True)
+    keeper = _keeper(parts)
+    if keeper is None:
+        return None
+    rules = TokenRules(
+        audience=tuple(parts.names("sasl.oauthbearer.expected.audience")),
+        issuer=parts.text("sasl.oauthbearer.expected.issuer"),
+        scopes=frozenset(parts.names("sasl.oauthbearer.expected.scope")),
+        clock_skew_seconds=parts.number("sasl.oauthbearer.clock.skew.seconds"),
+        scope_claim=parts.text("sasl.oauthbearer.scope.claim.name").strip(),
+        subject_claim=parts.text("sasl.oauthbearer.sub.claim.name").strip(),
+    )
+    return OAuthBearerMechanism(SignedTokenValidator(keeper, rules))
+
+
+def _keeper(parts: MechanismParts) -> JwksKeeper | None:
+    url = parts.text(JWKS_URL_KEY)
+    if not url:
+        parts.fault(
+            JWKS_URL_KEY,
+            "",
+            f"is missing: {parts.listener_name} could not tell good tokens from forged ones",
+            f"Say where the issuer's keys are (file://, http://, https://), or set {CALLBACK_KEY}; tokens that nobody"
+            f" signed are taken with {next(iter(_UNSECURED))} alone",
+        )
+        return None
+    problem = url_problem(url) or _crypto_problem()
+    if problem is not None:
+        parts.fault(JWKS_URL_KEY, url, problem, "Expected the URL of a JWK set")
+        return None
+    keeper = JwksKeeper(
+        FetchRequest(url=url, deadline_s=_FETCH_DEADLINE_S, tls=lambda: provider_context(parts.module.options)),
+        RefreshTimes(
+            refresh=parts.number("sasl.oauthbearer.jwks.endpoint.refresh.ms") / 1000,
+            backoff=parts.number("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms") / 1000,
+            backoff_max=parts.number("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms") / 1000,
+        ),
+    )
+    try:
+        if url.startswith("https:"):
+            provider_context(parts.module.options)
+        if url.startswith("file:"):
+            keeper.fetch_now()
+    except TlsConfigError as error:
+        parts.fault("sasl.jaas.config", error.key, error.problem, "Correct the login module's ssl option")
+        return None
+    except (FetchFailed, KeySetError) as error:
+        parts.fault(JWKS_URL_KEY, url, str(error), "Name a file with a JWK set that this process may read")
+        return None
+    keeper.start()
+    parts.keepers.append(keeper)
+    return keeper
+
+
+def provider_context(options: Mapping[str, str]) -> ssl.SSLContext:
+    """TLS towards an identity provider: the login module's `ssl.*` options, as in Kafka, else the defaults.
+    TlsConfigError names the option."""
+
+    def text(key: str) -> str:
+        return options.get(key) or format_value(NETWORK_CONFIG[key].default) or ""
+
+    return client_context(tls_settings(text, lambda key: [each for each in text(key).split(",") if each]))
+
+
+def _crypto_problem() -> str | None:
+    missing = [name for name in ("jwt", "cryptography") if find_spec(name) is None]
+    return f"needs {' and '.join(missing)}: pip install 'signalbox[security]'" if missing else None
+
+
+def _callback(parts: MechanismParts, path: str, methods: tuple[str, ...]) -> Any:
+    prefix = f"{parts.mechanism.lower()}."
+    configs = {
+        key.removeprefix(prefix): text for key, text in parts.settings.by_mechanism.items() if key.startswith(prefix)
+    }
+    settings = CallbackSettings(parts.listener_name, parts.mechanism, parts.module.options, configs)
+    try:
+        return load_callback(path, settings, methods)
+    except CallbackClassError as error:
+        parts.fault(CALLBACK_KEY, path, str(error), "Name a Python class as package.module:Class")
+        return None
+
+
+_BUILDERS: Mapping[str, Callable[[MechanismParts], SaslMechanism | None]] = {
+    PLAIN: _plain,
+    **dict.fromkeys(SCRAM_MECHANISMS, _scram),
+    OAUTHBEARER: _oauthbearer,
+}
+SUPPORTED_MECHANISMS = tuple(_BUILDERS)

@@ -1,0 +1,53 @@
+"""Callback classes of one's own: `sasl.server.callback.handler.class` and `sasl.login.callback.handler.class` by Python
+import path, `package.module:Class` or `package.module.Class` (Kafka's keys name a Java class).
+
+The class is called with one argument, a `CallbackSettings`, at the start. What it must offer depends on the mechanism:
+
+| key | mechanism | port |
+|---|---|---|
+| `sasl.server.callback.handler.class` | PLAIN | `PasswordChecker` (security/sasl/plain.py) |
+| `sasl.server.callback.handler.class` | OAUTHBEARER | `TokenValidator` (security/oauth/access_token.py) |
+
+Its methods are called in a thread, several at once, and may wait: for a directory, for an introspection endpoint. What
+it raises besides the port's own refusal fails the attempt; only the exception's type is logged, since its text may hold
+a password.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+
+class CallbackClassError(ValueError):
+    """The class cannot be found, or cannot be made; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackSettings:
+    """Which listener ("" on a client) and mechanism; `options` are the login module's, `configs` what was set for this
+    mechanism alone, by key. Both may hold secrets: they are left out of `repr`."""
+
+    listener_name: str
+    mechanism: str
+    options: Mapping[str, str] = field(repr=False)
+    configs: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def load_callback(path: str, settings: CallbackSettings, methods: tuple[str, ...]) -> Any:
+    """An object of the class at `path` that has all `methods`. CallbackClassError."""
+    module_name, colon, class_name = path.partition(":")
+    if not colon:
+        module_name, _, class_name = path.rpartition(".")
+    if not module_name or not class_name.isidentifier():
+        raise CallbackClassError("is no import path: expected package.module:Class")
+    try:
+        made = getattr(import_module(module_name), class_name)(settings)
+    except Exception as error:
+        raise CallbackClassError(f"cannot be made: {type(error).__name__}: {error}") from error
+    missing = [name for name in methods if not callable(getattr(made, name, None))]
+    if missing:
+        raise CallbackClassError(f"lacks {', '.join(missing)}")
+    return made

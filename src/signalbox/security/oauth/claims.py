@@ -1,0 +1,61 @@
+"""The claims of a token whose signature is known to be good, by the rules of Kafka's broker-side validator (KIP-768).
+
+| claim | rule |
+|---|---|
+| `exp`, `iat` | numbers, there, not negative; `exp` is the session's end |
+| subject (`sasl.oauthbearer.sub.claim.name`) | a text that is not blank; trimmed: the principal's name |
+| scope (`sasl.oauthbearer.scope.claim.name`) | a text or a list of texts, none blank, none twice; absent is none |
+
+Ours: `sasl.oauthbearer.expected.scope` asks for scopes, and a text is cut at spaces (RFC 6749, 3.3) when it is held
+against them; Kafka's validator cannot ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from signalbox.security.oauth.access_token import INSUFFICIENT_SCOPE, AccessToken, TokenRefused
+
+Claims = Mapping[str, Any]
+_LAST_SECOND = 2**43  # in milliseconds still a number that every client can hold
+
+
+def read_claims(claims: Claims, subject_claim: str, scope_claim: str, expected_scopes: frozenset[str]) -> AccessToken:
+    """The token's meaning; TokenRefused says which claim is wrong, never what it held."""
+    expires_at_ms = time_claim_ms(claims, "exp")
+    time_claim_ms(claims, "iat")
+    name = _text(subject_claim, claims.get(subject_claim))
+    scopes = _scopes(scope_claim, claims.get(scope_claim))
+    missing = expected_scopes - scopes
+    if missing:
+        wanted = " ".join(sorted(expected_scopes))
+        raise TokenRefused(f"the {scope_claim} claim lacks {' '.join(sorted(missing))}", INSUFFICIENT_SCOPE, wanted)
+    return AccessToken(name, expires_at_ms, scopes)
+
+
+def time_claim_ms(claims: Claims, name: str) -> int:
+    """A claim in seconds since the epoch (whole or not) as milliseconds; TokenRefused."""
+    value = claims.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TokenRefused(f"the {name} claim is not a number")
+    if not 0 <= value < _LAST_SECOND:  # infinity and what is no number are not, either
+        raise TokenRefused(f"the {name} claim is out of range")
+    return int(value * 1000)
+
+
+def _scopes(claim: str, value: object) -> frozenset[str]:
+    if isinstance(value, str):
+        return frozenset(_text(claim, value).split())
+    if not isinstance(value, list):
+        return frozenset()
+    scopes = [_text(claim, each) for each in value]
+    if len(set(scopes)) != len(scopes):
+        raise TokenRefused(f"the {claim} claim has a value twice")
+    return frozenset(scopes)
+
+
+def _text(claim: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise TokenRefused(f"the {claim} claim is not a text, or is blank")
+    return value.strip()

@@ -1,0 +1,147 @@
+"""One small document from a URL, for a thread that may wait: `file://`, `http://`, `https://`, within a deadline.
+
+Nothing here may be called in an event loop. The deadline is for the whole exchange, so that a server that sends one
+byte a second holds nobody: when it passes, the socket is shut down under whoever waits on it. Redirects are not
+followed and no proxy is asked: what a broker trusts is at the address that it was told.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from signalbox.common.limits import MAX_FETCHED_DOCUMENT_BYTES
+
+SCHEMES = ("file", "http", "https")
+_OK = 200
+
+
+class FetchFailed(Exception):
+    """Why there is no document; the text names no secret (no header, no body, no query)."""
+
+    def __init__(self, problem: str, status: int | None = None) -> None:
+        super().__init__(problem)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchRequest:
+    """A `body` makes it a POST. `tls` gives the context of an https URL, made when it is first needed (reading the
+    system's authorities takes a while). Seconds."""
+
+    url: str
+    deadline_s: float
+    connect_timeout_s: float = 10.0
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: bytes | None = field(default=None, repr=False)
+    tls: Callable[[], ssl.SSLContext] = ssl.create_default_context
+
+
+def url_problem(url: str) -> str | None:
+    """Why this can be no address of a document, None when it can."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        return f"is no URL: {error}"
+    if parts.scheme not in SCHEMES:
+        return f"is no URL of a scheme that is read ({', '.join(SCHEMES)})"
+    if parts.scheme == "file":
+        return None if parts.netloc in ("", "localhost") and parts.path else "names no local file"
+    return None if parts.hostname else "names no host"
+
+
+def fetch(request: FetchRequest) -> bytes:
+    """The document; FetchFailed."""
+    problem = url_problem(request.url)
+    if problem is not None:
+        raise FetchFailed(problem)
+    parts = urlsplit(request.url)
+    if parts.scheme == "file":
+        return _read_file(Path(unquote(parts.path)))
+    return _Exchange(request, parts).run()
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FETCHED_DOCUMENT_BYTES + 1)
+    except OSError as error:
+        raise FetchFailed(f"cannot be read: {error.strerror}") from None
+    if len(data) > MAX_FETCHED_DOCUMENT_BYTES:
+        raise FetchFailed(f"is larger than {MAX_FETCHED_DOCUMENT_BYTES} bytes")
+    return data
+
+
+class _Exchange:
+    """One request on a connection of its own."""
+
+    def __init__(self, request: FetchRequest, parts: SplitResult) -> None:
+        self._request = request
+        self._parts = parts
+        self._socket: socket.socket | None = None
+        self._overdue = False
+
+    def run(self) -> bytes:
+        watch = threading.Timer(self._request.deadline_s, self._abort)
+        watch.daemon = True
+        watch.start()
+        try:
+            return self._talk()
+        except FetchFailed:
+            raise
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            if self._overdue or isinstance(error, TimeoutError):
+                raise FetchFailed(f"did not answer within {self._request.deadline_s:g} s") from None
+            told = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else None
+            text = told or getattr(error, "strerror", None) or type(error).__name__
+            raise FetchFailed(f"cannot be asked: {text}") from None
+        finally:
+            watch.cancel()
+            if self._socket is not None:
+                self._socket.close()
+
+    def _talk(self) -> bytes:
+        host, secure = str(self._parts.hostname), self._parts.scheme == "https"
+        port = self._parts.port or (443 if secure else 80)
+        connection = http.client.HTTPConnection(host, port)
+        connection.sock = self._connect(host, port, secure)
+        target = (self._parts.path or "/") + (f"?{self._parts.query}" if self._parts.query else "")
+        headers = {"Accept": "application/json", "Connection": "close", **self._request.headers}
+        connection.request("GET" if self._request.body is None else "POST", target, self._request.body, headers)
+        answer = connection.getresponse()
+        data = answer.read(MAX_FETCHED_DOCUMENT_BYTES + 1)
+        if answer.status != _OK:
+            raise FetchFailed(f"answered with status {answer.status}", answer.status)
+        if len(data) > MAX_FETCHED_DOCUMENT_BYTES:
+            raise FetchFailed(f"answered with more than {MAX_FETCHED_DOCUMENT_BYTES} bytes")
+        if answer.length:
+            raise FetchFailed("ended before its answer did")
+        return data
+
+    def _connect(self, host: str, port: int, secure: bool) -> socket.socket:
+        request = self._request
+        timeout_s = min(request.connect_timeout_s, request.deadline_s)
+        self._socket = plain = socket.create_connection((host, port), timeout_s)
+        plain.settimeout(request.deadline_s)
+        if self._overdue:
+            raise TimeoutError
+        if not secure:
+            return plain
+        wrapped = request.tls().wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
+        self._socket = wrapped  # the plain socket is detached now: it is this one that the deadline shuts down
+        wrapped.do_handshake()
+        return wrapped
+
+    def _abort(self) -> None:
+        self._overdue = True
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,133 @@
+"""L7: OAUTHBEARER with confluent-kafka's `oauth_cb`, keys in a file; sessions end with their tokens (KIP-368)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from signalbox.testing.cluster import Cluster
+from tests.security.issuer import Issuer, forged, key_file
+
+pytestmark = pytest.mark.spec("L7")
+ISSUER = Issuer("ES256")
+_MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
+_LISTENERS = ("CLIENT", "TOKEN", "REPLICATION", "CONTROL")
+Token = Callable[[], str]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    prefix = "listener.name.token.oauthbearer."
+    overrides = {
+        "listeners": ",".join(f"{name}://127.0.0.1:0" for name in _LISTENERS),
+        "listener.security.protocol.map": ",".join(
+            f"{name}:{'SASL_PLAINTEXT' if name == 'TOKEN' else 'PLAINTEXT'}" for name in _LISTENERS
+        ),
+        "listener.name.token.sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{prefix}sasl.jaas.config": _MODULE,
+        f"{prefix}sasl.oauthbearer.jwks.endpoint.url": key_file(tmp_path_factory.mktemp("keys"), ISSUER),
+        f"{prefix}sasl.oauthbearer.expected.audience": "kafka",
+        f"{prefix}sasl.oauthbearer.expected.issuer": "https://issuer",
+    }
+    with Cluster(2, overrides=overrides) as cluster:
+        yield cluster
+
+
+def good(lasts_s: float = 3600) -> str:
+    return ISSUER.token("alice", aud="kafka", iss="https://issuer", exp=time.time() + lasts_s)
+
+
+def settings(cluster: Cluster, token: Token, lasts_s: float = 3600) -> dict[str, Any]:
+    servers = [str(node.describe()["listeners"]["TOKEN"]) for node in cluster.nodes.values()]
+    return {
+        "bootstrap.servers": ",".join(servers),
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "oauth_cb": lambda _: (token(), time.time() + lasts_s),
+        "log_level": 0,
+    }
+
+
+def counted(cluster: Cluster, name: str) -> float:
+    registries = [node.parts.trail.metrics for node in cluster.nodes.values()]
+    samples = [sample for registry in registries for sample in registry.samples() if sample.name.name == name]
+    return sum(sample.value for sample in samples if ("listener", "TOKEN") in sample.tags)
+
+
+def admin_of(configuration: dict[str, Any]) -> AdminClient:
+    admin = AdminClient(configuration)
+    admin.poll(0)  # the first token is asked for here
+    return admin
+
+
+def test_records_go_in_and_come_out(cluster: Cluster) -> None:
+    configuration = settings(cluster, good)
+    admin = admin_of(configuration)
+    for created in admin.create_topics([NewTopic("tokens", 2, 2)]).values():
+        created.result(20)
+    producer = Producer({**configuration, "enable.idempotence": True})
+    for number in range(300):
+        producer.produce("tokens", str(number))
+    assert producer.flush(30) == 0
+    consumer = Consumer({**configuration, "group.id": "tokens", "auto.offset.reset": "earliest"})
+    consumer.subscribe(["tokens"])
+    read: set[int] = set()
+    deadline = time.monotonic() + 30
+    while len(read) < 300 and time.monotonic() < deadline:
+        read |= {int(each.value() or b"") for each in consumer.consume(300, 1) if each.error() is None}
+    consumer.close()
+    assert read == set(range(300))
+    assert counted(cluster, "successful-authentication-total") >= 3
+
+
+def test_a_client_renews_its_session_before_the_token_ends(cluster: Cluster) -> None:
+    expired = counted(cluster, "expired-connections-killed-count")
+    renewed = counted(cluster, "successful-reauthentication-total")
+    failures: list[object] = []
+    producer = Producer({**settings(cluster, lambda: good(6), 6), "acks": "all"})
+    delivered = 0
+
+    def on_delivery(error: object, _: object) -> None:
+        nonlocal delivered
+        if error is None:
+            delivered += 1
+        else:
+            failures.append(error)
+
+    deadline = time.monotonic() + 40
+    while counted(cluster, "successful-reauthentication-total") < renewed + 3:
+        assert time.monotonic() < deadline, "no session is renewed"
+        producer.produce("renewed", b"x", on_delivery=on_delivery)
+        producer.poll(0.05)
+    assert producer.flush(20) == 0
+    assert failures == []
+    assert delivered > 20
+    assert counted(cluster, "expired-connections-killed-count") == expired
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        lambda: good(-60),
+        lambda: ISSUER.token("alice", aud="kafka", iss="https://issuer", nbf=time.time() + 600),
+        lambda: ISSUER.token("alice", aud="billing", iss="https://issuer"),
+        lambda: ISSUER.token("alice", aud="kafka", iss="https://evil"),
+        lambda: Issuer("ES256").token("alice", aud="kafka", iss="https://issuer"),
+        lambda: forged(
+            {"alg": "none"}, {"sub": "alice", "aud": "kafka", "iss": "https://issuer", "exp": 2**33, "iat": 0}
+        ),
+    ],
+    ids=["expired", "not-yet-valid", "wrong-audience", "wrong-issuer", "wrong-key", "unsigned"],
+)
+def test_who_does_not_belong_stays_outside(cluster: Cluster, token: Token) -> None:
+    failed = counted(cluster, "failed-authentication-total")
+    with pytest.raises(KafkaException):
+        admin_of(settings(cluster, token)).list_topics(timeout=1.5)
+    assert counted(cluster, "failed-authentication-total") > failed
+    assert admin_of(settings(cluster, good)).list_topics(timeout=20).brokers

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import typer
+from rich.table import Table
 
-from signalbox.cli.connect import ask, pairs, report
+from signalbox.cli.connect import COMMAND_CONFIG, ask, pairs, report, show
 from signalbox.client.admin_call import Outcome
 from signalbox.protocol.error_table import Error
 
@@ -42,3 +45,37 @@ def test_nobody_there(bootstrap: str, capsys: pytest.CaptureFixture[str]) -> Non
     told = capsys.readouterr()
     assert (ended.value.exit_code, told.out) == (1, "")
     assert told.err.strip()
+
+
+def test_a_table_that_is_piped_is_as_wide_as_it_needs_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("name", "value")
+    table.add_row("n" * 150, "v" * 150)
+    show(table)
+    [row] = [line for line in capsys.readouterr().out.splitlines() if "nnn" in line]
+    assert row == f"│ {'n' * 150} │ {'v' * 150} │"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        (None, 2, "client.properties cannot be read"),
+        ("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n", 1, "sasl.jaas.config"),
+        ("security.protocol=NOTHING\n", 1, "security.protocol"),
+    ],
+)
+def test_how_to_log_in_is_read_from_a_file(
+    text: str | None,
+    code: int,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "client.properties"
+    if text is not None:
+        file.write_text(text)
+    monkeypatch.setenv(COMMAND_CONFIG, str(file))
+    with pytest.raises(typer.Exit) as ended:
+        ask("127.0.0.1:1", lambda admin: admin.describe_cluster(), timeout_ms=200)
+    assert ended.value.exit_code == code
+    assert says in capsys.readouterr().err

@@ -10,7 +10,20 @@ from typer.testing import CliRunner
 
 from signalbox.cli.main import app
 
-COMMANDS = ["start", "up", "demo", "topic", "config", "group", "cluster", "planes", "pipeline"]
+COMMANDS = [
+    "start",
+    "up",
+    "demo",
+    "topic",
+    "config",
+    "group",
+    "acl",
+    "user",
+    "cluster",
+    "storage",
+    "planes",
+    "pipeline",
+]
 
 
 def test_help_names_every_command_in_one_whole_line() -> None:

@@ -1,10 +1,16 @@
-"""What all client commands share: the bootstrap option, one admin call, errors as one red line on standard error and
-exit code 1. Output that is piped is never wrapped or cut: whoever reads it is a program."""
+"""What all client commands share: the bootstrap option, how to log in, one admin call, errors as one red line on
+standard error and exit code 1. Output that is piped is never wrapped or cut: whoever reads it is a program.
+
+How to log in stands in a file of client properties (`security.protocol`, `sasl.*`, `ssl.*`), as Kafka's tools take it:
+`signalbox --command-config FILE ...`, or its name in SIGNALBOX_COMMAND_CONFIG.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Annotated, NoReturn, TypeVar
 
 import typer
@@ -13,7 +19,10 @@ from rich.table import Table
 
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_call import Outcome
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ClientFailure
+from signalbox.common.properties_file import parse_properties
 from signalbox.protocol.error_table import KafkaError
 
 T = TypeVar("T")
@@ -21,6 +30,7 @@ T = TypeVar("T")
 Bootstrap = Annotated[
     str, typer.Option("--bootstrap-server", "-b", envvar="SIGNALBOX_BOOTSTRAP", help="host:port of any broker.")
 ]
+COMMAND_CONFIG = "SIGNALBOX_COMMAND_CONFIG"
 _PIPED_WIDTH = 2_000
 DEFAULT_BOOTSTRAP = "127.0.0.1:19092"
 
@@ -32,13 +42,23 @@ def ask(bootstrap: str, call: Callable[[AdminClient], Awaitable[T]], timeout_ms:
     """The result of `call` with an admin client; whatever goes wrong ends the command."""
 
     async def run() -> T:
-        async with AdminClient.of(bootstrap, client_id="signalbox-cli", api_timeout_ms=timeout_ms) as admin:
+        async with AdminClient(ClusterClient(_settings(bootstrap, timeout_ms))) as admin:
             return await call(admin)
 
     try:
         return asyncio.run(run())
     except (KafkaError, ClientFailure, ValueError) as error:
         fail(str(error))
+
+
+def _settings(bootstrap: str, timeout_ms: int) -> ClientSettings:
+    given = {"client.id": "signalbox-cli", "default.api.timeout.ms": str(timeout_ms)}
+    if location := os.environ.get(COMMAND_CONFIG):
+        try:
+            given.update(parse_properties(Path(location).read_text(encoding="utf-8"), location).values)
+        except (OSError, ValueError) as error:
+            fail(f"{location} cannot be read: {error}", code=2)
+    return ClientSettings.from_properties({**given, "bootstrap.servers": bootstrap})
 
 
 def say(line: str) -> None:
@@ -51,7 +71,8 @@ def show(table: Table) -> None:
     title, table.title = table.title, None
     if title:
         say(str(title))
-    console.print(table, width=None if console.is_terminal else _PIPED_WIDTH, crop=console.is_terminal)
+    # A console's own width bounds what `print` is told, so a pipe gets a console that is wide enough.
+    (console if console.is_terminal else Console(width=_PIPED_WIDTH)).print(table)
 
 
 def report(outcomes: dict[str, Outcome], done: str) -> None:

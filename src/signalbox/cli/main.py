@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-from signalbox.cli import cluster, config, group, pipeline, planes, start, topic, up
+from signalbox.cli import acl, cluster, config, group, pipeline, planes, start, storage, topic, up, user
+from signalbox.cli.connect import COMMAND_CONFIG
 from signalbox.cli.demo.run import demo
 
 app = typer.Typer(
@@ -23,8 +28,23 @@ app.command("planes")(planes.planes)
 app.add_typer(topic.app, name="topic")
 app.add_typer(config.app, name="config")
 app.add_typer(group.app, name="group")
+app.add_typer(acl.app, name="acl")
+app.add_typer(user.app, name="user")
 app.add_typer(cluster.app, name="cluster")
+app.add_typer(storage.app, name="storage")
 app.add_typer(pipeline.app, name="pipeline")
+
+
+@app.callback()
+def options(
+    command_config: Annotated[
+        Path | None,
+        typer.Option(envvar=COMMAND_CONFIG, help="Client properties by which to log in (security.protocol, sasl.*)."),
+    ] = None,
+) -> None:
+    """A Kafka-wire-compatible broker cluster whose subject is routing."""
+    if command_config is not None:
+        os.environ[COMMAND_CONFIG] = str(command_config)
 
 
 def run() -> None:

@@ -1,9 +1,11 @@
-"""The admin client: topics, replicas, configs, groups, offsets, the cluster. Any node is asked (KIP-590, F13)."""
+"""The admin client: topics, replicas, configs, groups, offsets, ACLs, users, the cluster. Any node is asked (KIP-590,
+F13)."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from signalbox.client.acl_admin import AclAdmin
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_admin import ClusterAdmin
 from signalbox.client.cluster_client import ClusterClient
@@ -12,9 +14,10 @@ from signalbox.client.group_admin import GroupAdmin
 from signalbox.client.offset_admin import OffsetAdmin
 from signalbox.client.partition_admin import PartitionAdmin
 from signalbox.client.topic_admin import TopicAdmin
+from signalbox.client.user_admin import UserAdmin
 
 
-class AdminClient(TopicAdmin, PartitionAdmin, ConfigAdmin, GroupAdmin, OffsetAdmin, ClusterAdmin):
+class AdminClient(TopicAdmin, PartitionAdmin, ConfigAdmin, GroupAdmin, OffsetAdmin, AclAdmin, UserAdmin, ClusterAdmin):
     """`async with AdminClient.of("host:9092") as admin:`; over a client of one's own: `AdminClient(client)`."""
 
     @classmethod

@@ -24,6 +24,18 @@ def test_a_new_file_is_whole_and_in_wal_mode(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["metadata.db"]
 
 
+def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
+    """It holds SCRAM credentials; SQLite's files beside it take its mode over."""
+    database = Database(tmp_path / "metadata.db")
+    database.run_steps([begin(0), join("me")])
+    assert {each.name: each.stat().st_mode & 0o777 for each in tmp_path.iterdir()} == {
+        "metadata.db": 0o600,
+        "metadata.db-wal": 0o600,
+        "metadata.db-shm": 0o600,
+    }
+    database.close()
+
+
 def test_makers_at_the_same_time_share_one_file(tmp_path: Path) -> None:
     path, opened, errors = tmp_path / "metadata.db", [], []
 

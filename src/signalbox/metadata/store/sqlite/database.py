@@ -186,6 +186,7 @@ def _make(path: Path) -> None:
     finally:
         connection.close()
     try:
+        draft.chmod(0o600)  # it will hold SCRAM credentials: whoever reads those can try passwords
         with draft.open("rb") as file:
             os.fsync(file.fileno())
         with contextlib.suppress(FileExistsError):

@@ -1,0 +1,55 @@
+"""`signalbox storage`: what is needed before a first broker starts."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signalbox.cli.connect import fail, say
+from signalbox.common.start_refused import StartRefused
+from signalbox.security.sasl.scram_argument import BadScramArgument, parse_scram_argument
+
+app = typer.Typer(help="Storage before the first start: format.", no_args_is_help=True)
+
+
+@app.callback()
+def storage() -> None:
+    """Storage before the first start."""
+
+
+@app.command("format")
+def format_(
+    config: Annotated[Path, typer.Option("--config", "-c", help="A broker's server.properties.")],
+    add_scram: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--add-scram",
+            "-S",
+            help="A user, as 'SCRAM-SHA-256=[name=admin,password=secret]'; also iterations, salt, saltedpassword"
+            " (base64). Can be repeated.",
+        ),
+    ] = None,
+    override: Annotated[list[str] | None, typer.Option(help="key=value, over the file's; can be repeated.")] = None,
+) -> None:
+    """Make a cluster's metadata store, with the SCRAM users that brokers log in by; what is there stays as it is."""
+    from signalbox.wiring.serve import load_config
+    from signalbox.wiring.storage_format import NotFormatted, format_storage
+
+    users = []
+    for number, text in enumerate(add_scram or (), 1):
+        try:
+            users.append(parse_scram_argument(text))
+        except BadScramArgument as error:
+            fail(f"--add-scram number {number}: {error}", code=2)
+    loaded = load_config(config, override or [])
+    if loaded is None:
+        raise typer.Exit(2)
+    try:
+        lines = asyncio.run(format_storage(loaded, users))
+    except (NotFormatted, StartRefused) as error:
+        fail(str(error))
+    for line in lines:
+        say(line)

@@ -1,0 +1,50 @@
+"""`signalbox user`: who may log in by SCRAM."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, say, show
+
+app = typer.Typer(help="SCRAM users: list, set, delete.", no_args_is_help=True)
+
+Mechanism = Annotated[str, typer.Option(help="SCRAM-SHA-256 or SCRAM-SHA-512.")]
+_DEFAULT_MECHANISM = "SCRAM-SHA-256"
+
+
+@app.command("list")
+def list_users(
+    names: Annotated[list[str] | None, typer.Argument(help="Users; all when none are named.")] = None,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Users with their mechanisms."""
+    table = Table("user", "mechanism", "iterations")
+    for user, mechanisms in ask(bootstrap, lambda admin: admin.describe_users(names or ())).items():
+        for mechanism, iterations in mechanisms.items():
+            table.add_row(user, mechanism, str(iterations))
+    show(table)
+
+
+@app.command("set")
+def set_user(
+    name: str,
+    mechanism: Mechanism = _DEFAULT_MECHANISM,
+    iterations: Annotated[int, typer.Option(help="4096 to 16384.")] = 4096,
+    password: Annotated[
+        str, typer.Option(envvar="SIGNALBOX_PASSWORD", prompt=True, hide_input=True, help="Asked for when not given.")
+    ] = "",
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Make a user, or change the password from the next login on."""
+    ask(bootstrap, lambda admin: admin.set_user(name, password, mechanism, iterations))
+    say(f"{name}: {mechanism} set")
+
+
+@app.command("delete")
+def delete(name: str, mechanism: Mechanism = _DEFAULT_MECHANISM, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+    """Remove a user's credential; connections that are open stay."""
+    ask(bootstrap, lambda admin: admin.delete_user(name, mechanism))
+    say(f"{name}: {mechanism} deleted")

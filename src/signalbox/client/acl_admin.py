@@ -1,0 +1,95 @@
+"""ACLs: DescribeAcls, CreateAcls, DeleteAcls (KIP-140, KIP-290). Any node is asked (F13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from signalbox.client.admin_call import AdminCall, Outcome, outcome_of
+from signalbox.protocol.messages.create_acls import CreateAclsRequest
+from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
+from signalbox.protocol.messages.describe_acls import DescribeAclsRequest
+from signalbox.security.acl import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermission,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from signalbox.security.acl_filter import AclFilter, known_code
+
+
+class AclAdmin(AdminCall):
+    async def describe_acls(
+        self, wanted: AclFilter | None = None, *, timeout_ms: float | None = None
+    ) -> list[AclBinding]:
+        """The ACLs that a filter means, all without one; KafkaError."""
+        answer = await self._ask(DescribeAclsRequest(**_fields(wanted or AclFilter())), timeout_ms)
+        return [AclBinding(_pattern(row), _entry(acl)) for row in answer.resources for acl in row.acls]
+
+    async def create_acls(
+        self, bindings: Sequence[AclBinding], *, timeout_ms: float | None = None
+    ) -> dict[AclBinding, Outcome]:
+        """Add ACLs; how each ended."""
+        creations = [
+            CreateAclsRequest.AclCreation(
+                resource_type=binding.pattern.resource_type,
+                resource_name=binding.pattern.name,
+                resource_pattern_type=binding.pattern.pattern_type,
+                principal=binding.entry.principal,
+                host=binding.entry.host,
+                operation=binding.entry.operation,
+                permission_type=binding.entry.permission,
+            )
+            for binding in bindings
+        ]
+        answer = await self._ask(CreateAclsRequest(creations=creations), timeout_ms)
+        return {
+            binding: outcome_of(text_of(binding), row.error_code, row.error_message)
+            for binding, row in zip(bindings, answer.results, strict=True)
+        }
+
+    async def delete_acls(self, wanted: Sequence[AclFilter], *, timeout_ms: float | None = None) -> list[AclBinding]:
+        """Remove the ACLs that any of the filters means; those that were there. KafkaError when one was refused."""
+        filters = [DeleteAclsRequest.DeleteAclsFilter(**_fields(each)) for each in wanted]
+        answer = await self._ask(DeleteAclsRequest(filters=filters), timeout_ms)
+        for row in answer.filter_results:
+            outcome_of("a filter", row.error_code, row.error_message).raise_for_error()
+        return [AclBinding(_pattern(acl), _entry(acl)) for row in answer.filter_results for acl in row.matching_acls]
+
+
+def text_of(binding: AclBinding) -> str:
+    """An ACL in a line: `User:alice may READ TOPIC flights from *`."""
+    pattern, entry = binding.pattern, binding.entry
+    name = f"{pattern.name}*" if pattern.pattern_type is PatternType.PREFIXED else pattern.name
+    verb = "may" if entry.permission is AclPermission.ALLOW else "may not"
+    return f"{entry.principal} {verb} {entry.operation.name} {pattern.resource_type.name} {name} from {entry.host}"
+
+
+def _fields(wanted: AclFilter) -> dict[str, Any]:
+    return {
+        "resource_type_filter": wanted.resource_type,
+        "resource_name_filter": wanted.name,
+        "pattern_type_filter": wanted.pattern_type,
+        "principal_filter": wanted.principal,
+        "host_filter": wanted.host,
+        "operation": wanted.operation,
+        "permission_type": wanted.permission,
+    }
+
+
+def _pattern(row: Any) -> ResourcePattern:
+    return ResourcePattern(
+        known_code(ResourceType, row.resource_type), row.resource_name, known_code(PatternType, row.pattern_type)
+    )
+
+
+def _entry(acl: Any) -> AccessControlEntry:
+    return AccessControlEntry(
+        acl.principal,
+        acl.host,
+        known_code(AclOperation, acl.operation),
+        known_code(AclPermission, acl.permission_type),
+    )

@@ -1,0 +1,117 @@
+"""SCRAM users as Kafka's storage tool takes them on its command line (KIP-900):
+
+    SCRAM-SHA-256=[name=admin,password=secret]
+    SCRAM-SHA-512=[name=admin,iterations=8192,salt="N3E=",saltedpassword="YCE="]
+
+Values may stand in quotes, and hold no comma. Messages never repeat a value: it may be a password.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import secrets
+from dataclasses import dataclass, field
+
+from signalbox.security.sasl.scram_messages import (
+    MIN_ITERATIONS,
+    SCRAM_MECHANISMS,
+    ScramCredential,
+    credential_from_salted,
+    make_credential,
+)
+from signalbox.security.sasl.stored_credential import MAX_ITERATIONS
+
+_KEYS = ("name", "password", "iterations", "salt", "saltedpassword")
+_SALT_BYTES = 24
+
+
+class BadScramArgument(ValueError):
+    """The text names no SCRAM user; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScramArgument:
+    """A user to be. Exactly one of `password` and `salted_password` is given, the latter with its salt."""
+
+    mechanism: str
+    name: str
+    iterations: int | None = None
+    salt: bytes | None = field(default=None, repr=False)
+    password: str | None = field(default=None, repr=False)
+    salted_password: bytes | None = field(default=None, repr=False)
+
+    def credential(self) -> ScramCredential:
+        """What to store; a random salt and 4096 iterations where none are given."""
+        return self._made(self.salt or secrets.token_bytes(_SALT_BYTES), self.iterations or MIN_ITERATIONS)
+
+    def agrees_with(self, stored: ScramCredential) -> bool:
+        """Whether the stored credential is one that this text asks for, so that nothing needs to be done."""
+        if self.salt not in (None, stored.salt) or self.iterations not in (None, stored.iterations):
+            return False
+        return self._made(stored.salt, stored.iterations) == stored
+
+    def _made(self, salt: bytes, iterations: int) -> ScramCredential:
+        if self.salted_password is not None:
+            return credential_from_salted(self.mechanism, self.salted_password, salt, iterations)
+        return make_credential(self.mechanism, self.password or "", salt, iterations)
+
+
+def parse_scram_argument(text: str) -> ScramArgument:
+    """The user that `text` describes; BadScramArgument."""
+    mechanism, equals, body = text.strip().partition("=")
+    if not equals or not body.startswith("[") or not body.endswith("]"):
+        raise BadScramArgument("expected MECHANISM=[name=…,password=…]")
+    if mechanism not in SCRAM_MECHANISMS:
+        raise BadScramArgument(f"the mechanism {mechanism} is not supported: use {' or '.join(SCRAM_MECHANISMS)}")
+    values = _values(body[1:-1])
+    if not values.get("name"):
+        raise BadScramArgument("'name' is missing or empty")
+    if ("password" in values) == ("saltedpassword" in values):
+        raise BadScramArgument("one of 'password' and 'saltedpassword' is needed")
+    if values.get("password") == "":
+        raise BadScramArgument("'password' is empty")
+    if "saltedpassword" in values and "salt" not in values:
+        raise BadScramArgument("'saltedpassword' needs the 'salt' that it was made with")
+    return ScramArgument(
+        mechanism,
+        values["name"],
+        _iterations(values["iterations"]) if "iterations" in values else None,
+        _base64(values, "salt"),
+        values.get("password"),
+        _base64(values, "saltedpassword"),
+    )
+
+
+def _values(body: str) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for number, piece in enumerate(body.split(","), 1):
+        key, equals, value = piece.strip().partition("=")
+        if not equals or key not in _KEYS:
+            known = ", ".join(_KEYS)
+            raise BadScramArgument(
+                f"piece {number} is not key=value with one of the keys {known} (no commas in values)"
+            )
+        if key in values:
+            raise BadScramArgument(f"'{key}' stands twice")
+        values[key] = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
+    return values
+
+
+def _iterations(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+    if not MIN_ITERATIONS <= number <= MAX_ITERATIONS:
+        raise BadScramArgument(f"'iterations' must be a number from {MIN_ITERATIONS} to {MAX_ITERATIONS}")
+    return number
+
+
+def _base64(values: dict[str, str], key: str) -> bytes | None:
+    if key not in values:
+        return None
+    try:
+        data = base64.b64decode(values[key], validate=True)
+    except (binascii.Error, ValueError):
+        data = b""
+    if not data:
+        raise BadScramArgument(f"'{key}' is not base64")
+    return data

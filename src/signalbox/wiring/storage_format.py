@@ -1,0 +1,92 @@
+"""What must be in the metadata store before a first broker can start: its folders, the cluster's id, and the SCRAM
+users by which brokers log in to each other (KIP-900). Kafka's storage tool does this by `format`.
+
+Nothing that is there is changed, so the command can be repeated. While a controller is active it is the only writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from signalbox.common.clock import SystemClock
+from signalbox.metadata.cluster_id import read_or_create_cluster_id
+from signalbox.metadata.controller_claim import decode_claim
+from signalbox.metadata.entity_config import (
+    Configs,
+    decode_configs,
+    encode_config_change,
+    encode_configs,
+    user_entity,
+)
+from signalbox.metadata.layout import CONFIG, CONFIG_CHANGE_PREFIX, CONTROLLER, create_roots
+from signalbox.metadata.store.port import Create, MetadataStore, Operation, Write
+from signalbox.security.sasl.scram_argument import ScramArgument
+from signalbox.security.sasl.stored_credential import BadCredential, decode_credential, encode_credential
+from signalbox.wiring.configuration import NodeConfig
+from signalbox.wiring.metadata_store import open_store
+
+
+class NotFormatted(RuntimeError):
+    """Why nothing was written."""
+
+
+async def format_storage(config: NodeConfig, users: Sequence[ScramArgument]) -> list[str]:
+    """One line for each thing that is there now. NotFormatted; StartRefused when the store cannot be opened."""
+    store = await open_store(config.values, SystemClock())
+    try:
+        return await _format(store, users)
+    finally:
+        await store.close()
+
+
+async def _format(store: MetadataStore, users: Sequence[ScramArgument]) -> list[str]:
+    await create_roots(store)
+    await _refuse_beside_a_controller(store)
+    cluster_id = await read_or_create_cluster_id(store)
+    operations: list[Operation] = []
+    lines = [f"cluster {cluster_id}"]
+    for name in dict.fromkeys(user.name for user in users):
+        path = f"{CONFIG}/{user_entity(name)}"
+        entry = await store.read(path)
+        before = decode_configs(path, entry.data if entry else None)
+        after = dict(before)
+        for user in users:
+            if user.name == name:
+                added = _add(user, after)
+                lines.append(f"user {name}: {user.mechanism} {'added' if added else 'is there already'}")
+        if after != before:
+            data = encode_configs(after)
+            operations.append(Create(path, data) if entry is None else Write(path, data, entry.version))
+            operations.append(Create(CONFIG_CHANGE_PREFIX, encode_config_change(user_entity(name)), numbered=True))
+    if operations:
+        await store.commit(operations)
+    return lines
+
+
+def _add(user: ScramArgument, configs: Configs) -> bool:
+    """Whether the credential was not there; NotFormatted when another one is."""
+    if user.mechanism in configs:
+        if _agrees(user, configs):
+            return False
+        raise NotFormatted(
+            f"user {user.name} has another {user.mechanism} credential already; nothing was written. Change it with"
+            f" `signalbox user set {user.name}` when brokers run"
+        )
+    configs[user.mechanism] = encode_credential(user.credential())
+    return True
+
+
+def _agrees(user: ScramArgument, configs: Mapping[str, str]) -> bool:
+    try:
+        return user.agrees_with(decode_credential(configs[user.mechanism]))
+    except BadCredential:
+        return False
+
+
+async def _refuse_beside_a_controller(store: MetadataStore) -> None:
+    entry = await store.read(CONTROLLER)
+    if entry is not None:
+        raise NotFormatted(
+            f"broker {decode_claim(entry.data)} is the active controller: the cluster runs. Add users to it with"
+            " `signalbox user set`; if it was killed just now, its session ends within a few seconds"
+        )

@@ -114,3 +114,13 @@ def test_a_new_view_moves_the_stamp() -> None:
     authorizer.replace_view(AclIndex([acl("ALLOW User:alice READ on t from *")], stamp=1))
     assert authorizer.stamp == 1
     assert authorizer.authorize(context(), Op.READ, TOPIC, "t")
+
+
+@pytest.mark.parametrize("written", ["::1", "0:0:0:0:0:0:0:1", "*"])
+def test_ipv6_as_python_and_as_java_write_it(written: str) -> None:
+    denies = AclAuthorizer(AclIndex([acl(f"DENY User:* READ on t from {written}")]), (), True)
+    assert not denies.authorize(context(host="::1"), Op.READ, TOPIC, "t")
+    assert denies.authorize(context(host="::1"), Op.WRITE, TOPIC, "t") is False, "there are ACLs, and none allows it"
+    allows = AclAuthorizer(AclIndex([acl(f"ALLOW User:* READ on t from {written}")]))
+    assert allows.authorize(context(host="::1"), Op.READ, TOPIC, "t")
+    assert allows.authorize(context(host="::2"), Op.READ, TOPIC, "t") == (written == "*")

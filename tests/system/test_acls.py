@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -40,6 +40,7 @@ pytestmark = pytest.mark.timeout(240)
 _LISTENERS = ("CLIENT", "REPLICATION", "CONTROL")
 _MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 _PASSWORD = "first-s3cret"
+_ALLOW = AclPermissionType.ALLOW
 
 
 class Guarded(ProcessCluster):
@@ -125,7 +126,7 @@ def allow(user: str, operation: AclOperation, topic: str) -> AclBinding:
         f"User:{user}",
         "*",
         operation,
-        AclPermissionType.ALLOW,
+        _ALLOW,
     )
 
 
@@ -218,6 +219,40 @@ def test_a_producer_is_refused_then_allowed_and_stopped_at_once(guarded: Guarded
     stopped = send(producer, topic)
     assert stopped is not None
     assert stopped.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
+
+
+@pytest.mark.spec("F1", "D")
+def test_a_consumer_is_stopped_at_once(guarded: Guarded) -> None:
+    topic, user = make_topic(guarded, "guarded-reading"), "judy"
+    set_user(guarded, user, "judy-s3cret")
+    join = AclBinding(
+        ResourceType.GROUP, user, ResourcePatternType.LITERAL, f"User:{user}", "*", AclOperation.READ, _ALLOW
+    )
+    for created in admin_at(guarded).create_acls([allow(user, AclOperation.READ, topic), join]).values():
+        created.result(30)
+    known_everywhere(guarded, user, 2)
+    for node_id in BROKERS:
+        until(partial(let_in, guarded, user, "judy-s3cret", node_id), f"{user} on broker {node_id}")
+    producer = Producer(login(guarded))
+    consumer = Consumer({**login(guarded, user, "judy-s3cret"), "group.id": user, "fetch.wait.max.ms": 1})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+
+    def next_value() -> str:
+        message = until(lambda: consumer.poll(0.5), "a message")
+        error = message.error()
+        return error.name() if error is not None else (message.value() or b"").decode()
+
+    for number in range(30):
+        producer.produce(topic, str(number))
+        producer.flush(30)
+        assert next_value() == str(number)
+    [deleted] = admin_at(guarded, guarded.follower).delete_acls([only_for(user)]).values()
+    deleted.result(30)
+    known_everywhere(guarded, user, 0)
+    producer.produce(topic, b"secret")
+    producer.flush(30)
+    assert next_value() == "TOPIC_AUTHORIZATION_FAILED"
+    consumer.close()
 
 
 @pytest.mark.spec("L7", "F1", "F2")

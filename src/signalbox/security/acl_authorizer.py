@@ -4,13 +4,15 @@
 2. ACLs of the resource: its literal name, `*`, every prefix. None at all → `allow.everyone.if.no.acl.found`.
 3. A matching DENY refuses; else a matching ALLOW allows; else refused.
 
-An entry matches when principal (or `User:*`), host (text, or `*`) and operation do. ALLOW of some operations implies
-others (`_IMPLIED_BY`); DENY implies nothing.
+An entry matches when principal (or `User:*`), host (an address as text, or `*`) and operation do. ALLOW of some
+operations implies others (`_IMPLIED_BY`); DENY implies nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
+from ipaddress import IPv6Address
 
 from signalbox.security.acl import (
     WILDCARD,
@@ -62,39 +64,56 @@ class AclAuthorizer:
         entries = self._view.entries_for(resource_type, resource_name)
         if not entries:
             return self._allow_everyone
-        principal, host = str(context.principal), context.client_address
-        if any(_matches(entry, AclPermission.DENY, principal, host, operation) for entry in entries):
+        principal, hosts = str(context.principal), _hosts(context.client_address)
+        if _any(entries, AclPermission.DENY, principal, hosts, operation):
             return False
-        return any(_matches(entry, AclPermission.ALLOW, principal, host, operation) for entry in entries)
+        return _any(entries, AclPermission.ALLOW, principal, hosts, operation)
 
     def authorize_any(self, context: RequestContext, operation: AclOperation, resource_type: ResourceType) -> bool:
         if context.principal in self._super_users:
             return True
-        principal, host = str(context.principal), context.client_address
+        principal, hosts = str(context.principal), _hosts(context.client_address)
         denied: list[ResourcePattern] = []
         allowed: list[ResourcePattern] = []
         for pattern, entries in self._view.patterns_of(resource_type):
-            if _any(entries, AclPermission.DENY, principal, host, operation):
+            if _any(entries, AclPermission.DENY, principal, hosts, operation):
                 if pattern.pattern_type is PatternType.LITERAL and pattern.name == WILDCARD:
                     return False
                 denied.append(pattern)
-            if _any(entries, AclPermission.ALLOW, principal, host, operation):
+            if _any(entries, AclPermission.ALLOW, principal, hosts, operation):
                 allowed.append(pattern)
         if self._allow_everyone:
             return True
         return any(not any(_dominates(no, yes) for no in denied) for yes in allowed)
 
 
-def _any(entries: Entries, permission: AclPermission, principal: str, host: str, operation: AclOperation) -> bool:
-    return any(_matches(entry, permission, principal, host, operation) for entry in entries)
+@lru_cache(maxsize=1024)
+def _hosts(address: str) -> tuple[str, ...]:
+    """What an ACL may say of a client's address: `*`, the address, and IPv6 as Java writes it (0:0:0:0:0:0:0:1), which
+    is how ACLs that come from Kafka have it."""
+    try:
+        groups = IPv6Address(address).exploded.split(":")
+    except ValueError:
+        return address, WILDCARD
+    return address, ":".join(f"{int(group, 16):x}" for group in groups), WILDCARD
+
+
+def _any(
+    entries: Entries, permission: AclPermission, principal: str, hosts: tuple[str, ...], operation: AclOperation
+) -> bool:
+    return any(_matches(entry, permission, principal, hosts, operation) for entry in entries)
 
 
 def _matches(
-    entry: AccessControlEntry, permission: AclPermission, principal: str, host: str, operation: AclOperation
+    entry: AccessControlEntry,
+    permission: AclPermission,
+    principal: str,
+    hosts: tuple[str, ...],
+    operation: AclOperation,
 ) -> bool:
     if entry.permission is not permission:
         return False
-    if entry.principal not in (principal, _ANYONE) or entry.host not in (host, WILDCARD):
+    if entry.principal not in (principal, _ANYONE) or entry.host not in hosts:
         return False
     if entry.operation in (operation, AclOperation.ALL):
         return True

@@ -74,9 +74,41 @@ def test_every_topic_config_has_a_value() -> None:
 
 
 def test_a_stored_value_of_a_key_that_only_a_restart_changes_does_not_count() -> None:
-    values = _Values({}, {"max.connections": "5", "log.retention.ms": "7"})
-    description = ConfigDescription(1, NODE_CONFIG, {"max.connections": "9"}, values)
+    values = _Values({}, {"num.partitions": "5", "log.retention.ms": "7"})
+    description = ConfigDescription(1, NODE_CONFIG, {"num.partitions": "9"}, values)
     found = {config.name: config for config in description.broker()}
-    assert (found["max.connections"].value, found["max.connections"].source) == ("9", ConfigSource.STATIC_BROKER_CONFIG)
+    assert (found["num.partitions"].value, found["num.partitions"].source) == ("9", ConfigSource.STATIC_BROKER_CONFIG)
     assert found["log.retention.ms"].value == "7"
     assert [config.name for config in description.broker_defaults()] == ["log.retention.ms"]
+
+
+class _Dynamic(_Values):
+    def broker_overrides(self, broker_id: int) -> Mapping[str, str]:
+        return {"listener.name.client.max.connections": "2", "listener.name.client.plain.sasl.jaas.config": "secret"}
+
+
+@pytest.mark.spec("L5")
+def test_keys_of_single_listeners_are_shown_where_they_are_set() -> None:
+    static = {"listener.name.client.max.connections": "4", "listener.name.b.principal.builder.class": "x"}
+    description = ConfigDescription(1, NODE_CONFIG, static, _Dynamic({}, {"max.connections": "9"}))
+    found = {config.name: config for config in description.broker() if config.name.startswith("listener.name.")}
+    limit = found["listener.name.client.max.connections"]
+    assert (limit.value, limit.source, limit.read_only) == ("2", ConfigSource.DYNAMIC_BROKER_CONFIG, False)
+    assert [(name, value) for name, value, _ in limit.synonyms] == [
+        ("listener.name.client.max.connections", "2"),
+        ("listener.name.client.max.connections", "4"),
+        ("max.connections", "9"),
+        ("max.connections", "2147483647"),
+    ]
+    secret = found["listener.name.client.plain.sasl.jaas.config"]
+    assert (secret.value, secret.sensitive, {value for _, value, _ in secret.synonyms}) == (None, True, {None})
+    assert found["listener.name.b.principal.builder.class"].read_only
+    assert len(found) == 3
+
+
+def test_limits_of_all_brokers_listeners_are_among_the_defaults() -> None:
+    defaults = {"listener.name.client.max.connections": "2", "listener.name.client.ssl.key.password": "x"}
+    description = ConfigDescription(1, NODE_CONFIG, {}, _Values({}, defaults))
+    shown = {config.name: config.value for config in description.broker_defaults()}
+    assert shown["listener.name.client.max.connections"] == "2"
+    assert shown.get("listener.name.client.ssl.key.password") is None

@@ -13,7 +13,16 @@ from tests.controller.contexts import make_context
 BROKER_KEYS = ConfigTable(
     (
         ConfigRow("log.retention.ms", ConfigType.LONG, 1, "", dynamic=Dynamic.CLUSTER_WIDE),
-        ConfigRow("ssl.keystore.location", ConfigType.STRING, "", "", dynamic=Dynamic.PER_BROKER),
+        ConfigRow("listeners", ConfigType.STRING, "", "", dynamic=Dynamic.PER_BROKER),
+        ConfigRow(
+            "ssl.key.password", ConfigType.PASSWORD, "", "", dynamic=Dynamic.PER_BROKER, per_listener=Dynamic.PER_BROKER
+        ),
+        ConfigRow("sasl.jaas.config", ConfigType.PASSWORD, "", "", per_listener=Dynamic.PER_BROKER, per_mechanism=True),
+        ConfigRow(
+            "max.connections", ConfigType.INT, 9, "", dynamic=Dynamic.CLUSTER_WIDE, per_listener=Dynamic.CLUSTER_WIDE
+        ),
+        ConfigRow("principal.builder.class", ConfigType.CLASS, "", "", per_listener=Dynamic.READ_ONLY),
+        ConfigRow("ssl.enabled.protocols", ConfigType.LIST, ["TLSv1.3"], "", per_listener=Dynamic.PER_BROKER),
         ConfigRow("broker.id", ConfigType.INT, 0, ""),
     )
 )
@@ -66,11 +75,23 @@ def test_not_found(kind: int, name: str, error: Error) -> None:
     ("name", "configs", "error"),
     [
         ("1", {"log.retention.ms": "5", "some.plugins.key": "x"}, None),
-        ("1", {"ssl.keystore.location": "/k"}, None),
-        ("", {"ssl.keystore.location": "/k"}, Error.INVALID_REQUEST),
+        ("1", {"listeners": "A://:0"}, None),
+        ("", {"listeners": "A://:0"}, Error.INVALID_REQUEST),
+        ("1", {"ssl.key.password": "x"}, Error.INVALID_REQUEST),  # only with the prefix of a listener
+        ("1", {"listener.name.client.ssl.key.password": "x"}, None),
+        ("", {"listener.name.client.ssl.key.password": "x"}, Error.INVALID_REQUEST),
+        ("1", {"listener.name.client.plain.sasl.jaas.config": "x"}, None),
+        ("1", {"listener.name.client.sasl.jaas.config": "x"}, None),
+        ("1", {"sasl.jaas.config": "x"}, Error.INVALID_REQUEST),
+        ("1", {"listener.name.client.principal.builder.class": "x"}, Error.INVALID_REQUEST),
+        ("1", {"listener.name.client.broker.id": "1"}, Error.INVALID_REQUEST),
+        ("1", {"listener.name.client.no.such.key": "1"}, Error.INVALID_REQUEST),
         ("1", {"broker.id": "2"}, Error.INVALID_REQUEST),
         ("1", {"broker.id": "1"}, None),  # it stays as it is
-        ("1", {"listener.name.client.max.connections": "5"}, Error.INVALID_REQUEST),
+        ("1", {"listener.name.client.max.connections": "5", "max.connections": "0"}, None),
+        ("", {"listener.name.client.max.connections": "5", "max.connections": "0"}, None),
+        ("1", {"listener.name.client.max.connections": "0"}, Error.INVALID_CONFIG),
+        ("1", {"listener.name.client.max.connections": "many"}, Error.INVALID_CONFIG),
         ("1", {"log.retention.ms": "x"}, Error.INVALID_CONFIG),
     ],
 )
@@ -91,3 +112,5 @@ def test_lists() -> None:
     assert not topic.is_list("retention.ms")
     assert not topic.is_list("no.such")
     assert topic.default_list("cleanup.policy") == ["delete"]
+    broker, name = find_resource(CONTEXT, GIVEN, BROKER, "1"), "listener.name.client.ssl.enabled.protocols"
+    assert (broker.is_list(name), broker.default_list(name)) == (True, ["TLSv1.3"])

@@ -69,3 +69,22 @@ def test_rates() -> None:
         rate.count()
     assert 0 < rate.wait_seconds(7.0) <= 0.011
     assert rate.wait_seconds(1000.0) == 0
+
+
+def test_other_limits_from_now_on_leave_what_is_open() -> None:
+    clock = ManualClock()
+    counted = quotas(BrokerLimits(max_creation_rate=1), clock, CLIENT=ListenerLimits(creation_rate=CreationRate(5)))
+    assert counted.wait_seconds("CLIENT") == 0
+    assert counted.admit("CLIENT", "a")
+    assert counted.wait_seconds("CLIENT") > 0
+    counted.change(BrokerLimits(), {"CLIENT": ListenerLimits(creation_rate=CreationRate(5))})
+    # The broker's rate is gone; the listener's goes on where it was.
+    for _ in range(4):
+        assert counted.wait_seconds("CLIENT") == 0
+        assert counted.admit("CLIENT", "a")
+    assert counted.wait_seconds("CLIENT") > 0
+    counted.change(BrokerLimits(max_connections=2, max_per_ip=1), {"CLIENT": ListenerLimits(max_connections=4)})
+    assert (counted.total, counted.excess) == (5, 3)
+    assert counted.wait_seconds("CLIENT") > 0
+    assert not counted.admit("CLIENT", "a")
+    assert counted.admit("CLIENT", "b")

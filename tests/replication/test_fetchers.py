@@ -29,3 +29,18 @@ def test_a_closed_broker_follows_nobody(tmp_path: Path) -> None:
     assert len(cluster.brokers[2].manager.fetchers) == 0
     cluster.elect(1)
     assert len(cluster.brokers[2].manager.fetchers) == 0
+
+
+def test_another_number_of_fetchers_deals_the_partitions_anew(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1, 2])
+    cluster.create([1, 2], partitions=8)
+    cluster.run()
+    fetchers = cluster.brokers[2].manager.fetchers
+    for lanes, keys in ((3, [(1, 0), (1, 1), (1, 2)]), (1, [(1, 0)])):
+        fetchers.spread_over(lanes)
+        assert sorted(fetchers._fetchers) == keys
+        assert sum(len(fetcher) for fetcher in fetchers._fetchers.values()) == 8
+        for index in range(8):
+            cluster.produce(1, b"x", index=index)
+        cluster.run()
+    assert all(cluster.brokers[1].partition(index).high_watermark == 2 for index in range(8))

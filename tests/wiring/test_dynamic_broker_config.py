@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_said(caplog: pytest.LogCaptureFixture) -> None:
     assert "log.retention.ms is not obeyed: 'soon' is not a whole number" in caplog.text
 
 
-@pytest.mark.parametrize("key", ["max.connections", "a.plugins.key"])
+@pytest.mark.parametrize("key", ["socket.send.buffer.bytes", "ssl.client.auth", "a.plugins.key"])
 def test_keys_that_only_a_restart_changes_and_unknown_ones_do_not_count(key: str) -> None:
     assert values({FOR_THIS: {key: "7"}}) == config_of().values
 

@@ -10,7 +10,7 @@ from tests.wiring.settings import config_of
 
 def test_a_plain_cluster() -> None:
     guards = read_guards(config_of())
-    assert set(guards.network.listeners) == {"CLIENT", "REPLICATION", "CONTROL"}
+    assert set(guards.doors.network.listeners) == {"CLIENT", "REPLICATION", "CONTROL"}
     assert guards.inter_broker.client_id == "1"
 
 

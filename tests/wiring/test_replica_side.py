@@ -18,6 +18,10 @@ from tests.wiring.settings import config_of
 class Replicas:
     def __init__(self) -> None:
         self.heard: list[str] = []
+        self.fetchers = self
+
+    def spread_over(self, lanes: int) -> None:
+        self.heard.append(f"{lanes} fetchers")
 
     def update_topic_config(self, topic: str) -> None:
         self.heard.append(topic)
@@ -30,7 +34,7 @@ def test_topics_configs_and_this_brokers_reach_replication(repository: ConfigRep
     replicas, dynamic = Replicas(), DynamicBrokerConfig(repository, 1, NODE_CONFIG, config_of().values)
     for path in ("topics/t", "brokers/2", "users/u", "brokers/1", "topics/with/slash", "brokers/<default>"):
         _config_changed(replicas, dynamic, path, {})  # type: ignore[arg-type]
-    assert replicas.heard == ["t", "all topics", "with/slash", "all topics"]
+    assert replicas.heard == ["t", "all topics", "1 fetchers", "with/slash", "all topics", "1 fetchers"]
 
 
 def test_a_running_side(cluster: Cluster) -> None:

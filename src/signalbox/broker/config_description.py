@@ -15,11 +15,13 @@ from dataclasses import dataclass, replace
 
 from signalbox.broker.ports import ConfigValues
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, format_value
+from signalbox.common.listener_key import ListenerKey, read_listener_key
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.metadata.effective_config import ConfigSource
 from signalbox.storage.config_rows import in_milliseconds, stand_ins
 
 Synonym = tuple[str, str | None, int]
+_Level = tuple[ConfigSource, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +63,45 @@ class ConfigDescription:
         return described
 
     def broker(self) -> list[DescribedConfig]:
-        return [
+        """Every key of the table, then the keys of single listeners that are set, as Kafka has it."""
+        known = [
             _described(row, self._broker_synonyms(row.name, row), read_only=row.dynamic is Dynamic.READ_ONLY)
             for row in self._table
         ]
+        return known + [self._of_listener(name, key) for name, key in self._listener_keys(self._levels())]
 
     def broker_defaults(self) -> list[DescribedConfig]:
         """The cluster-wide dynamic defaults: only those that are set."""
         overrides = self._values.broker_default_overrides()
+        source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+        rows = {row.name: row for row in self._table if row.dynamic is not Dynamic.READ_ONLY}
+        rows |= {name: replace(key.row, name=name) for name, key in self._listener_keys([(source, overrides)])}
         return [
-            _described(row, [(row.name, overrides[row.name], ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)], False)
-            for row in self._table
-            if row.name in overrides and row.dynamic is not Dynamic.READ_ONLY
+            _described(row, [(name, overrides[name], source)], False) for name, row in rows.items() if name in overrides
+        ]
+
+    def _listener_keys(self, levels: list[_Level]) -> list[tuple[str, ListenerKey]]:
+        names = sorted({name for _, values in levels for name in values})
+        found = ((name, read_listener_key(name, self._table)) for name in names)
+        return [(name, key) for name, key in found if key is not None]
+
+    def _of_listener(self, name: str, key: ListenerKey) -> DescribedConfig:
+        synonyms: list[Synonym] = [
+            (name, values[name], source)
+            for source, values in self._levels()
+            if name in values
+            and (key.row.per_listener is not Dynamic.READ_ONLY or source is ConfigSource.STATIC_BROKER_CONFIG)
+        ]
+        # Without one of its own the listener has the value of the key behind the prefix.
+        synonyms += self._broker_synonyms(key.row.name, key.row)
+        return _described(replace(key.row, name=name), synonyms, key.row.per_listener is Dynamic.READ_ONLY)
+
+    def _levels(self) -> list[_Level]:
+        """Where a broker key can be set, nearest first."""
+        return [
+            (ConfigSource.DYNAMIC_BROKER_CONFIG, self._values.broker_overrides(self._node_id)),
+            (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self._values.broker_default_overrides()),
+            (ConfigSource.STATIC_BROKER_CONFIG, self._static),
         ]
 
     def _topic_default_synonyms(self, name: str, row: ConfigRow) -> list[Synonym]:
@@ -86,11 +115,7 @@ class ConfigDescription:
         found: list[Synonym] = []
         broker_row = self._table.get(name)
         changes = broker_row is not None and broker_row.dynamic is not Dynamic.READ_ONLY
-        for source, values in (
-            (ConfigSource.DYNAMIC_BROKER_CONFIG, self._values.broker_overrides(self._node_id)),
-            (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self._values.broker_default_overrides()),
-            (ConfigSource.STATIC_BROKER_CONFIG, self._static),
-        ):
+        for source, values in self._levels():
             # Whoever stored a key that only a restart changes: nobody obeys it.
             if name in values and (changes or source is ConfigSource.STATIC_BROKER_CONFIG):
                 found.append((name, values[name], source))
@@ -107,8 +132,7 @@ def _in_topic_units(row: ConfigRow, winner: Synonym) -> str | None:
 
 
 def _described(row: ConfigRow, synonyms: list[Synonym], read_only: bool) -> DescribedConfig:
-    sensitive = row.type is ConfigType.PASSWORD
-    if sensitive:
+    if row.sensitive:
         synonyms = [(name, None, source) for name, _, source in synonyms]
     _, value, source = synonyms[0]
     return DescribedConfig(
@@ -117,7 +141,7 @@ def _described(row: ConfigRow, synonyms: list[Synonym], read_only: bool) -> Desc
         source=ConfigSource(source),
         type=row.type,
         read_only=read_only,
-        sensitive=sensitive,
+        sensitive=row.sensitive,
         doc=row.doc,
         synonyms=synonyms,
     )

@@ -73,7 +73,9 @@ Validator = Callable[[Value], str | None]
 @dataclass(frozen=True, slots=True)
 class ConfigRow:
     """One key. `validator` gives the reason a parsed value is refused, or None. `synonym` names the broker-level
-    key whose value is the default of a topic-level one."""
+    key whose value is the default of a topic-level one. `per_listener`: how the key of one listener
+    (`listener_key.py`) can change; None where a listener has no such key of its own. `per_mechanism`: whether it can
+    have one for each SASL mechanism."""
 
     name: str
     type: ConfigType
@@ -82,6 +84,13 @@ class ConfigRow:
     validator: Validator | None = None
     dynamic: Dynamic = Dynamic.READ_ONLY
     synonym: str | None = None
+    per_listener: Dynamic | None = None
+    per_mechanism: bool = False
+
+    @property
+    def sensitive(self) -> bool:
+        """Whether its value must never be shown."""
+        return self.type is ConfigType.PASSWORD
 
     def parse(self, text: str) -> Value:
         """The typed value of `text`; ValueError with the reason."""

@@ -44,12 +44,12 @@ class _Outcome:
 
 
 _Key = tuple[int, str]
-_Change = Callable[[Resource], Configs]
+Change = Callable[[Resource], Configs]
 
 
 def alter_configs(context: ControllerContext, inputs: Inputs, request: AlterConfigsRequest) -> Decision:
     """Replace the configs of each resource."""
-    changes = [((each.resource_type, each.resource_name), _replacement(each.configs)) for each in request.resources]
+    changes = [((each.resource_type, each.resource_name), replacement(each.configs)) for each in request.resources]
     outcomes, decision = _decide(context, inputs, changes, request.validate_only)
     responses = [
         AlterConfigsResponse.AlterConfigsResourceResponse(
@@ -67,7 +67,7 @@ def incremental_alter_configs(
     context: ControllerContext, inputs: Inputs, request: IncrementalAlterConfigsRequest
 ) -> Decision:
     """Change single configs of each resource."""
-    changes = [((each.resource_type, each.resource_name), _increments(each.configs)) for each in request.resources]
+    changes = [((each.resource_type, each.resource_name), increments(each.configs)) for each in request.resources]
     outcomes, decision = _decide(context, inputs, changes, request.validate_only)
     responses = [
         IncrementalAlterConfigsResponse.AlterConfigsResourceResponse(
@@ -82,7 +82,7 @@ def incremental_alter_configs(
 
 
 def _decide(
-    context: ControllerContext, inputs: Inputs, changes: Sequence[tuple[_Key, _Change]], validate_only: bool
+    context: ControllerContext, inputs: Inputs, changes: Sequence[tuple[_Key, Change]], validate_only: bool
 ) -> tuple[list[_Outcome], Decision]:
     named = Counter(key for key, _ in changes)
     outcomes: dict[_Key, _Outcome] = {}
@@ -109,9 +109,11 @@ def _decide(
     return list(outcomes.values()), Decision(records=(*records, *elections), effects=effects)
 
 
-def _replacement(
+def replacement(
     configs: Iterable[AlterConfigsRequest.AlterableConfig],
-) -> _Change:
+) -> Change:
+    """What AlterConfigs makes of a resource: these configs and no others."""
+
     def change(resource: Resource) -> Configs:
         given = list(configs)
         _refuse_repeated([each.name for each in given])
@@ -123,9 +125,11 @@ def _replacement(
     return change
 
 
-def _increments(
+def increments(
     configs: Iterable[IncrementalAlterConfigsRequest.AlterableConfig],
-) -> _Change:
+) -> Change:
+    """What IncrementalAlterConfigs makes of a resource."""
+
     def change(resource: Resource) -> Configs:
         given = list(configs)
         _refuse_repeated([each.name for each in given])

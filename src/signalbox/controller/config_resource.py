@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic
+from signalbox.common.listener_key import LISTENER_PREFIX, read_listener_key
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, ControllerContext
 from signalbox.controller.decision import Inputs
 from signalbox.controller.topic_name import refuse_topic_name
 from signalbox.metadata.entity_config import Configs
 from signalbox.protocol.error_table import Error, KafkaError
-
-# Keys of one listener: the network reads them at start and never again (Kafka lets TLS and limits be changed).
-_LISTENER_PREFIX = "listener.name."
 
 
 class ResourceType(IntEnum):
@@ -44,39 +42,70 @@ class Resource:
 
     def is_list(self, config: str) -> bool:
         """Whether APPEND and SUBTRACT make sense."""
-        row = self.table.get(config)
+        row = self.row(config)
         return row is not None and row.type is ConfigType.LIST
 
     def default_list(self, config: str) -> list[str]:
         """What APPEND and SUBTRACT begin from when the config is not set."""
-        default = self.table[config].default
+        row = self.row(config)
+        default = row.default if row is not None else None
         return list(default) if isinstance(default, list) else []
+
+    def _parse(self, name: str, row: ConfigRow, value: str) -> None:
+        parsed = row.parse(value)
+        limits_listener = name.startswith(LISTENER_PREFIX) and row.per_listener is Dynamic.CLUSTER_WIDE
+        if self.is_broker and limits_listener and isinstance(parsed, int) and parsed <= 0:
+            raise ValueError("nobody could connect on that listener")  # as Kafka: its own limits are above 0 (1.11)
+
+    def row(self, config: str) -> ConfigRow | None:
+        """The row that a config obeys; for a listener's own key that of the key behind its prefix."""
+        key = read_listener_key(config, self.table) if self.is_broker else None
+        return key.row if key is not None else self.table.get(config)
 
     def refuse(self, configs: Configs) -> None:
         """KafkaError for the first config that cannot be set so on this resource."""
         for name, value in configs.items():
-            row = self.table.get(name)
             # What stays as it is may stay: an older release may have taken what only a restart changes now.
             if self.is_broker and self.configs.get(name) != value:
-                self._refuse_static(name, row)
+                refuse_static(name, self.table, for_all=not self.name)
+            row = self.row(name)
             if row is None:
                 if self.is_broker:
                     continue  # Kafka keeps unknown broker keys: plugins read them
                 raise KafkaError(Error.INVALID_CONFIG, f"Unknown topic config name: {name}")
             try:
-                row.parse(value)
+                self._parse(name, row, value)
             except ValueError as problem:
+                shown = "[hidden]" if row.sensitive else value
                 raise KafkaError(
-                    Error.INVALID_CONFIG, f"Invalid value {value} for configuration {name}: {problem}"
+                    Error.INVALID_CONFIG, f"Invalid value {shown} for configuration {name}: {problem}"
                 ) from problem
 
-    def _refuse_static(self, name: str, row: ConfigRow | None) -> None:
-        if name.startswith(_LISTENER_PREFIX) or (row is not None and row.dynamic is Dynamic.READ_ONLY):
-            raise KafkaError(Error.INVALID_REQUEST, f"Cannot update these configs dynamically: Set({name})")
-        if row is not None and row.dynamic is Dynamic.PER_BROKER and not self.name:
+
+def refuse_static(name: str, table: ConfigTable, for_all: bool) -> None:
+    """KafkaError when a broker key cannot change while brokers run, or not `for_all` brokers at once, or only with the
+    prefix of a listener (KIP-226)."""
+    key = read_listener_key(name, table)
+    row = table.get(name)
+    if key is not None:
+        change: Dynamic | None = key.row.per_listener
+    elif name.startswith(LISTENER_PREFIX):
+        change = Dynamic.READ_ONLY
+    else:
+        change = None if row is None else row.dynamic
+        if row is not None and row.per_listener is Dynamic.PER_BROKER and change is Dynamic.PER_BROKER:
             raise KafkaError(
-                Error.INVALID_REQUEST, f"Cannot update these configs at default cluster level: Set({name})"
+                Error.INVALID_REQUEST,
+                "These security configs can be dynamically updated only per-listener using the listener prefix:"
+                f" Set({name})",
             )
+    if change is Dynamic.READ_ONLY:
+        raise KafkaError(Error.INVALID_REQUEST, f"Cannot update these configs dynamically: Set({name})")
+    if change is Dynamic.PER_BROKER and for_all:
+        raise KafkaError(
+            Error.INVALID_REQUEST,
+            f"Cannot update these configs at default cluster level, broker id must be specified: Set({name})",
+        )
 
 
 def find_resource(context: ControllerContext, inputs: Inputs, resource_type: int, name: str) -> Resource:

@@ -4,7 +4,8 @@ Keys of listeners themselves are validated as a whole by `listener_table.py`; th
 place in DescribeConfigs and the reference page. Keys marked PREFIXED can be set for one listener alone as
 `listener.name.<lower-case name>.<key>` (L5).
 
-Every key is read once, at start: none can be changed while the broker runs, as Kafka lets limits and TLS be.
+Limits change while the broker runs, for one broker or for all (KIP-226); TLS and SASL of a listener change by its
+prefixed keys, for one broker; a broker's `listeners` change as a whole. Everything else is read once, at start.
 
 One default differs from Kafka's on purpose: `socket.receive.buffer.bytes` is -1 (the system's own tuning), because a
 fixed 100 KB window costs a 1 MB batch 40 % more processor time. The send buffer is Kafka's 100 KB: fetch answers of
@@ -13,10 +14,13 @@ fixed 100 KB window costs a 1 MB batch 40 % more processor time. The send buffer
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from signalbox.common.config_table import (
     ConfigRow,
     ConfigTable,
     ConfigType,
+    Dynamic,
     Validator,
     Value,
     at_least,
@@ -121,16 +125,6 @@ _PREFIXED_ROWS: tuple[_Row, ...] = (
     ("ssl.principal.mapping.rules", _S, "DEFAULT", None, "Rules from a distinguished name to a user name."),
 )  # fmt: skip
 
-NETWORK_CONFIG = ConfigTable(
-    [
-        *(
-            ConfigRow(name, type_, default, doc, validator)
-            for name, type_, default, validator, doc in (*_LISTENER_ROWS, *_SERVER_ROWS, *_PREFIXED_ROWS)
-        ),
-        *VALIDATION_ROWS,
-    ]
-)
-
 PREFIXED_KEYS = frozenset([*(row[0] for row in _PREFIXED_ROWS), *(row.name for row in VALIDATION_ROWS)])
 """Keys that `listener.name.<name>.` can override."""
 
@@ -143,3 +137,46 @@ MECHANISM_KEYS = frozenset(
     }
 )
 """Of these, the ones that `listener.name.<name>.<mechanism>.` can override for one SASL mechanism alone."""
+
+_LIMITS = frozenset(
+    (
+        "max.connections",
+        "max.connections.per.ip",
+        "max.connections.per.ip.overrides",
+        "max.connection.creation.rate",
+    )
+)
+_RENEWED_WITH_A_LISTENER = ("ssl.", "sasl.", "connections.max.reauth.ms")
+
+
+def _dynamic(name: str) -> Dynamic:
+    if name in _LIMITS:
+        return Dynamic.CLUSTER_WIDE
+    # Without a listener's prefix these are refused, but DescribeConfigs shows them as keys that can change (KIP-226).
+    return Dynamic.PER_BROKER if name.startswith("ssl.") else Dynamic.READ_ONLY
+
+
+def _per_listener(name: str) -> Dynamic | None:
+    if name not in PREFIXED_KEYS:
+        return None
+    if name in _LIMITS:
+        return Dynamic.CLUSTER_WIDE
+    if name == "sasl.mechanism.inter.broker.protocol":
+        return Dynamic.READ_ONLY  # brokers log in with it: their peers must have been told before
+    return Dynamic.PER_BROKER if name.startswith(_RENEWED_WITH_A_LISTENER) else Dynamic.READ_ONLY
+
+
+_PLAIN_ROWS = (
+    ConfigRow(name, type_, default, doc, validator)
+    for name, type_, default, validator, doc in (*_LISTENER_ROWS, *_SERVER_ROWS, *_PREFIXED_ROWS)
+)
+
+NETWORK_CONFIG = ConfigTable(
+    replace(
+        row,
+        dynamic=_dynamic(row.name),
+        per_listener=_per_listener(row.name),
+        per_mechanism=row.name in MECHANISM_KEYS,
+    )
+    for row in (*_PLAIN_ROWS, *VALIDATION_ROWS)
+)

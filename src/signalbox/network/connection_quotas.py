@@ -77,6 +77,16 @@ class ConnectionQuotas:
         self._by_address: Counter[str] = Counter()
         self.total = 0
 
+    def change(self, limits: BrokerLimits, listeners: Mapping[str, ListenerLimits]) -> None:
+        """Other limits from now on. What is open stays open and counted; a creation rate that stays goes on."""
+        if limits.max_creation_rate != self._limits.max_creation_rate:
+            self._rate = CreationRate(limits.max_creation_rate)
+        for name, after in listeners.items():
+            before = self._listeners.get(name)
+            if before is not None and before.creation_rate.per_second == after.creation_rate.per_second:
+                after.creation_rate = before.creation_rate
+        self._limits, self._listeners = limits, listeners
+
     def wait_seconds(self, listener: str) -> float:
         """How long the acceptor of `listener` should leave newcomers in the kernel; 0 is not at all."""
         limits = self._listeners[listener]

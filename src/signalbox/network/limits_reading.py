@@ -19,7 +19,12 @@ _UNLIMITED = 2**31 - 1
 
 
 def read_quotas(table: ListenerTable, settings: NetworkSettings, clock: Clock) -> ConnectionQuotas:
-    """The connection quotas of a node. A listener has limits of its own only where its prefixed keys are set."""
+    """The connection quotas of a node."""
+    return ConnectionQuotas(*read_limits(table, settings), clock)
+
+
+def read_limits(table: ListenerTable, settings: NetworkSettings) -> tuple[BrokerLimits, dict[str, ListenerLimits]]:
+    """The broker's and the listeners' limits. A listener has some of its own only where its prefixed keys are set."""
     everywhere = settings.everywhere
     overrides, _ = parse_per_ip_overrides(everywhere.text("max.connections.per.ip.overrides"))
     broker = BrokerLimits(
@@ -36,7 +41,7 @@ def read_quotas(table: ListenerTable, settings: NetworkSettings, clock: Clock) -
         )
         for row in table
     }
-    return ConnectionQuotas(broker, listeners, clock)
+    return broker, listeners
 
 
 def read_expiry_limits(settings: ListenerSettings) -> ExpiryLimits:

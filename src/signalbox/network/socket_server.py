@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 
 from signalbox.common.config_table import ConfigFault
@@ -24,8 +24,9 @@ from signalbox.network.control_acceptor import ControlAcceptor
 from signalbox.network.data_acceptor import DataAcceptor
 from signalbox.network.idle_expiry import IdleExpiry
 from signalbox.network.jwks_keeper import JwksKeeper
-from signalbox.network.limits_reading import read_expiry_limits, read_quotas
+from signalbox.network.limits_reading import read_expiry_limits, read_limits, read_quotas
 from signalbox.network.listener import Listener
+from signalbox.network.listener_security import ListenerSecurity
 from signalbox.network.listener_table import ListenerRow, ListenerTable
 from signalbox.network.network_settings import NetworkSettings
 from signalbox.network.plane import CONTROL, CONTROLLER, DATA, PREFIXES, IdleMeter, Plane
@@ -114,6 +115,17 @@ class SocketServer:
             acceptor.start()
         self._expiry.start()
         log.info("listening on %s", ", ".join(f"{row.name} ({host_port(row.host, row.port)})" for row in self.table))
+
+    def reconfigure(self, settings: NetworkSettings, security: Mapping[str, ListenerSecurity]) -> None:
+        """Other limits, and the SASL mechanisms in `security` for connections that come from now on; those that stand
+        are left alone. TLS has its own way (`replace_tls`)."""
+        for name in security.keys() & self._ports.security.keys():
+            for keeper in self._ports.security[name].keepers:
+                keeper.close()
+        self._settings, self._ports.security = settings, {**self._ports.security, **security}
+        self._quotas.change(*read_limits(self.table, settings))
+        for name, reception in self._receptions.items():
+            reception.listener.settings = settings.listener(name)
 
     async def stop_accepting(self) -> None:
         """Close the listening sockets; connections stay."""

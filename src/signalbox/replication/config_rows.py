@@ -8,15 +8,18 @@ as soon as a response has been appended, so nothing is gained by larger ones.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Value, at_least
+from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, Value, at_least
 from signalbox.common.limits import MAX_FETCH_SESSIONS
 
 _I, _L = ConfigType.INT, ConfigType.LONG
 
+_DYNAMIC = {"num.replica.fetchers": Dynamic.CLUSTER_WIDE}
+
 REPLICATION_CONFIG = ConfigTable(
-    ConfigRow(name, type_, default, doc, at_least(low))
+    ConfigRow(name, type_, default, doc, at_least(low), _DYNAMIC.get(name, Dynamic.READ_ONLY))
     for name, type_, default, low, doc in (
         ("replica.lag.time.max.ms", _L, 30_000, 1, "A follower that has not been caught up for so long leaves the ISR, ms."),
         ("replica.fetch.max.bytes", _I, 1_048_576, 0, "Bytes a follower asks for per partition; a larger first batch is sent all the same."),
@@ -62,7 +65,7 @@ _FIELDS = {
 }
 
 
-def replication_config(values: dict[str, Value]) -> ReplicationConfig:
+def replication_config(values: Mapping[str, Value]) -> ReplicationConfig:
     """The typed config out of values that `REPLICATION_CONFIG` has read."""
     taken = {}
     for key, field in _FIELDS.items():

@@ -24,6 +24,7 @@ class Fetchers:
         self._deadlines = deadlines
         self._fetchers: dict[tuple[int, int], Fetcher] = {}
         self._of: dict[Partition, Fetcher] = {}
+        self.lanes = config.fetchers_per_leader  # fetchers per leader, as it is now
         self._closed = False
 
     def __len__(self) -> int:
@@ -55,8 +56,16 @@ class Fetchers:
         for fetcher in woken:
             fetcher.pump()
 
+    def spread_over(self, lanes: int) -> None:
+        """As many fetchers per leader from now on (`num.replica.fetchers`, changed live); all partitions are dealt
+        anew."""
+        if lanes != self.lanes:
+            self.lanes = lanes
+            self.follow_all(list(self._of))
+            self.close_idle()
+
     def _fetcher_for(self, partition: Partition) -> Fetcher:
-        lane = zlib.crc32(str(partition.topic_partition).encode()) % self._config.fetchers_per_leader
+        lane = zlib.crc32(str(partition.topic_partition).encode()) % self.lanes
         key = (partition.leader_id, lane)
         fetcher = self._fetchers.get(key)
         if fetcher is None:

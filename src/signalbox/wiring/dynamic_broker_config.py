@@ -11,6 +11,7 @@ import logging
 from collections.abc import Mapping
 
 from signalbox.common.config_table import ConfigTable, Dynamic, Value
+from signalbox.common.listener_key import read_listener_key
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.layout import DEFAULT_ENTITY
@@ -42,6 +43,16 @@ class DynamicBrokerConfig:
             self._values = {**self._static, **self._read(for_all), **self._read(for_this)}
         return self._values
 
+    def changed_live(self) -> Configs:
+        """The texts of all keys that hold by having been changed while brokers run, those of single listeners too."""
+        return self.live_with()
+
+    def live_with(self, for_all: Configs | None = None, for_this: Configs | None = None) -> Configs:
+        """The same if these were the configs of all brokers, or of this one."""
+        defaults = self._repository.broker_default_config() if for_all is None else for_all
+        own = self._repository.broker_config(self._node_id) if for_this is None else for_this
+        return {key: text for key, text in {**defaults, **own}.items() if _changes(key, self._table)}
+
     def is_set_by(self, entity_path: str) -> bool:
         """Whether this entity's configs are this broker's."""
         return entity_path in (f"brokers/{self._node_id}", f"brokers/{DEFAULT_ENTITY}")
@@ -50,10 +61,18 @@ class DynamicBrokerConfig:
         read: dict[str, Value] = {}
         for key, text in configs.items():
             row = self._table.get(key)
-            if row is None or row.dynamic is Dynamic.READ_ONLY:
+            if row is None or not _changes(key, self._table):
                 continue
             try:
                 read[key] = row.parse(text)
             except ValueError as error:
                 log.error("the dynamic broker config %s is not obeyed: %s", key, error)
         return read
+
+
+def _changes(key: str, table: ConfigTable) -> bool:
+    """Whether a stored value of a key counts: not of what only a restart can change."""
+    of_listener, row = read_listener_key(key, table), table.get(key)
+    if of_listener is not None:
+        return of_listener.row.per_listener is not Dynamic.READ_ONLY
+    return row is not None and row.dynamic is not Dynamic.READ_ONLY and row.per_listener is not Dynamic.PER_BROKER

@@ -4,16 +4,23 @@ before a start by `guard_faults`, and again by `read_guards`, since files change
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.common.config_table import ConfigFault, Value
-from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.common.start_refused import StartRefused
+from signalbox.metadata.entity_config import Configs
 from signalbox.network.listener_security import ListenerSecurity, build_security
-from signalbox.network.listener_table import readable_listeners, readable_peers
+from signalbox.network.listener_table import (
+    ListenerTable,
+    read_listener_table,
+    readable_listeners,
+    readable_peers,
+)
 from signalbox.network.network_settings import NetworkSettings, read_network_settings
 from signalbox.security.authorizer import Authorizer
 from signalbox.security.sasl.scram import NoCredentials, ScramCredentials
@@ -23,17 +30,27 @@ from signalbox.wiring.outbound import connection_settings, outbound_security, ow
 from signalbox.wiring.peer_security import PeerSecurity
 from signalbox.wiring.policies import Policies, policy_faults, read_policies
 
+log = logging.getLogger(__name__)
+
 
 class ConfigRefused(StartRefused):
     """What is wrong with keys, certificates and passwords: all faults, one a line."""
 
 
 @dataclass(frozen=True, slots=True)
+class Doors:
+    """A node's listeners with what guards them, as its configuration has it at one moment."""
+
+    table: ListenerTable
+    network: NetworkSettings
+    security: Mapping[str, ListenerSecurity]
+
+
+@dataclass(frozen=True, slots=True)
 class Guards:
     """`inter_broker` is how connections between brokers are made, `peers` how each of their listeners is secured."""
 
-    network: NetworkSettings
-    listeners: Mapping[str, ListenerSecurity]
+    doors: Doors
     inter_broker: ConnectionSettings
     peers: PeerSecurity
     authorizer: Authorizer
@@ -41,37 +58,47 @@ class Guards:
 
 
 def read_guards(
-    config: NodeConfig, scram_credentials: ScramCredentials | None = None, handshakes: Executor | None = None
+    config: NodeConfig,
+    scram_credentials: ScramCredentials | None = None,
+    live: Configs | None = None,
+    handshakes: Executor | None = None,
 ) -> Guards:
     """`scram_credentials` are looked up at every login, `handshakes` runs the TLS handshakes of connections to peers.
-    ConfigRefused with every fault."""
-    table = config.listeners
-    network, faults = read_network_settings(config.given, [row.name for row in table])
-    listeners, more = build_security(table, network, scram_credentials or NoCredentials())
-    faults += more
-    own = (table.inter_broker_listener_name, table.inter_broker_security_protocol)
-    inter_broker, more = outbound_security(*own, network, handshakes)
-    faults += more
-    faults += own_mechanism_faults(table.inter_broker_listener_name, table.inter_broker_security_protocol, network)
-    name = table.control_plane_listener_name
-    if name is not None:
-        protocol = table.security_protocol_of(name) or SecurityProtocol.PLAINTEXT
-        faults += outbound_security(name, protocol, network)[1]
-        faults += own_mechanism_faults(name, protocol, network)
-    authorizer, more = build_authorizer(config.values, config.given)
-    faults += more
+    `live` are this broker's keys that were changed while it ran; where it could not start with them they are left
+    aside, and the log says why. ConfigRefused with every fault of server.properties."""
+    users = scram_credentials or NoCredentials()
+    doors, faults = read_doors(config, live or {}, users)
+    authorizer, others = build_authorizer(config.values, config.given)
     policies, more = read_policies(config.values, config.given)
+    if faults and live:
+        log.error("started without the dynamic configs of this broker's listeners: %s", "; ".join(map(str, faults)))
+        doors, faults = read_doors(config, {}, users)
+    if faults or others or more:
+        raise ConfigRefused(list(dict.fromkeys([*faults, *others, *more])))
+    peers, table = PeerSecurity(doors.network, handshakes), doors.table
+    own = Endpoint(table.inter_broker_listener_name, "", 0, table.inter_broker_security_protocol)
+    inter_broker = connection_settings(config.node_id, peers.of(own), config.values)
+    return Guards(doors, inter_broker, peers, authorizer, policies)
+
+
+def read_doors(
+    config: NodeConfig, live: Configs, scram_credentials: ScramCredentials
+) -> tuple[Doors, list[ConfigFault]]:
+    """The listeners of server.properties with `live` over it, and everything that is wrong with them, the way to peers'
+    listeners included. Reads files."""
+    given = {**config.given, **live}
+    changed, faults = read_listener_table(given)
+    table = changed or config.listeners
+    network, more = read_network_settings(given, [row.name for row in table])
     faults += more
-    if faults:
-        raise ConfigRefused(list(dict.fromkeys(faults)))
-    return Guards(
-        network,
-        listeners,
-        connection_settings(config.node_id, inter_broker, config.values),
-        PeerSecurity(network, {own: inter_broker}, handshakes),
-        authorizer,
-        policies,
-    )
+    security, more = build_security(table, network, scram_credentials)
+    faults += more
+    for name in dict.fromkeys((table.inter_broker_listener_name, table.control_plane_listener_name)):
+        if name is not None:
+            protocol = table.security_protocol_of(name) or SecurityProtocol.PLAINTEXT
+            faults += outbound_security(name, protocol, network)[1]
+            faults += own_mechanism_faults(name, protocol, network)
+    return Doors(table, network, security), list(dict.fromkeys(faults))
 
 
 def guard_faults(given: Mapping[str, str], values: Mapping[str, Value]) -> list[ConfigFault]:

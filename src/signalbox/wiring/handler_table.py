@@ -42,6 +42,8 @@ from signalbox.broker.handlers.user_scram_credentials import (
     DescribeUserScramCredentialsHandler,
 )
 from signalbox.broker.misroutes import MisrouteLog
+from signalbox.broker.own_configs import OwnConfigs
+from signalbox.broker.partial_forwarding import PartialForwarder
 from signalbox.broker.ports import AclReading, ActiveController, TopicCreation, UserConfigs
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.router import Router
@@ -79,6 +81,8 @@ class HandlerParts:
     described_partitions: int
     producer_ids: ProducerIdBlocks
     description: ConfigDescription
+    own_configs: OwnConfigs
+    forwarder: PartialForwarder
     acls: AclReading | None
     users: UserConfigs
     control: ControlRequests
@@ -118,8 +122,11 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, parts.cluster_id, authorizer, exposed),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(cache, authorizer, parts.described_partitions),
     }
+    splitters = {}
     for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS):
-        handlers[key] = AlterConfigsHandler(key, controller, authorizer)
+        handlers[key] = alter = AlterConfigsHandler(key, controller, authorizer, parts.own_configs)
+        splitters[int(key)] = alter.split
+    parts.forwarder.install(splitters)
     for key in (ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS):
         handlers[key] = AlterAclsHandler(key, controller, authorizer, keeps_acls=parts.acls is not None)
     for key in (ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS):

@@ -64,6 +64,7 @@ class Node:
         await parts.keeper.register(self._registration(parts))
         parts.ways.start()
         await parts.server.enable()
+        parts.reload.start(parts.around.repository)
         parts.data.replicas.start()
         await parts.controller.start()
         self._housekeeping = Housekeeping(parts, self.config)

@@ -20,6 +20,8 @@ from signalbox.broker.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.hot_path import HotPath
 from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.broker.misroutes import MisrouteLog
+from signalbox.broker.own_configs import OwnConfigs
+from signalbox.broker.partial_forwarding import PartialForwarder
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.request_metrics import RequestMetrics
 from signalbox.broker.request_observer import AuditingObserver
@@ -56,6 +58,8 @@ from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.guards import Guards, read_guards
 from signalbox.wiring.handler_table import HandlerParts, build_handlers
 from signalbox.wiring.hot_path import build_hot_path
+from signalbox.wiring.listener_judge import ListenerJudge
+from signalbox.wiring.listener_reload import ListenerReload
 from signalbox.wiring.log_dir_failures import LogDirFailures
 from signalbox.wiring.metrics_page import MetricsPage
 from signalbox.wiring.own_epochs import OwnEpochs
@@ -103,8 +107,8 @@ class NodeParts:
     data: ReplicaSide
     router: Router
     server: SocketServer
-    tls_renewal: TlsRenewal
     keeper: RegistrationKeeper
+    reload: ListenerReload
     audit_delivery: TopicDelivery
     metrics_page: MetricsPage | None
 
@@ -127,6 +131,7 @@ class NodeParts:
     async def stop(self) -> None:
         """End everything but the store, from the outside in."""
         await self.server.stop_accepting()
+        await self.reload.stop()
         self.router.close()
         await self.controller.stop()
         await self.data.coordinator.stop()
@@ -151,8 +156,9 @@ async def build_parts(
     threads = HandshakeThreads()
     trail = Trail.begin(config, clock)
     repository = ConfigRepository(store, clock)
-    guards = read_guards(config, StoredUsers(repository), threads.control)
     await repository.start()
+    dynamic = DynamicBrokerConfig(repository, config.node_id, NODE_CONFIG, config.values)
+    guards = read_guards(config, StoredUsers(repository), dynamic.changed_live(), threads.control)
     acls = keep_acls(store, clock, guards.authorizer)
     if acls is not None:
         await acls.start()
@@ -168,7 +174,7 @@ async def build_parts(
         cache=cache,
         repository=repository,
         acls=acls,
-        dynamic=DynamicBrokerConfig(repository, config.node_id, NODE_CONFIG, config.values),
+        dynamic=dynamic,
         guards=guards,
         channel=ways.channel,
         data_loop=_data_loop(config, trail.metrics, threads),
@@ -184,8 +190,12 @@ async def build_parts(
         _broker_context(config),
         creation_settings(config),
     )
-    router, hot_path = _router(around, trail, controller, data, creation)
+    own = OwnConfigs(config.node_id, NODE_CONFIG, ConfigValuesView(repository))
+    router, hot_path = _router(around, trail, controller, data, creation, own)
     server = _server(around, trail, router, hot_path)
+    renewal = TlsRenewal(server, guards.peers)
+    judge = ListenerJudge(config, dynamic, StoredUsers(repository), server, renewal)
+    own.judge = judge.faults
     page = None
     if config["metrics.http.port"] >= 0:
         page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"])
@@ -198,8 +208,8 @@ async def build_parts(
         data=data,
         router=router,
         server=server,
-        tls_renewal=TlsRenewal(server, guards.peers),
         keeper=RegistrationKeeper(store, around.epochs.registered),
+        reload=ListenerReload(dynamic, judge, server, renewal, guards.peers),
         audit_delivery=TopicDelivery(
             partial(_audit_client, server, config.node_id, guards), partial(creation.create, AUDIT_TOPIC, None)
         ),
@@ -215,14 +225,20 @@ def _data_loop(config: NodeConfig, metrics: Metrics, threads: HandshakeThreads) 
 
 
 def _router(
-    around: Surroundings, trail: Trail, controller: Controller, data: ReplicaSide, creation: TopicCreator
+    around: Surroundings,
+    trail: Trail,
+    controller: Controller,
+    data: ReplicaSide,
+    creation: TopicCreator,
+    own: OwnConfigs,
 ) -> tuple[Router, HotPath]:
     """What answers requests: the router, and the short cut before it."""
     config, channel, serde = around.config, around.channel, DefaultPrincipalBuilder()
     timeout_ms = config["request.timeout.ms"]
+    forwarder = PartialForwarder(EnvelopeForwarder(channel, serde, ForwardingMetrics(trail.metrics), timeout_ms))
     router = Router(
         controller,
-        EnvelopeForwarder(channel, serde, ForwardingMetrics(trail.metrics), timeout_ms),
+        forwarder,
         AuditingObserver(trail.requests, trail.rollups, trail.audit),
         around.clock,
     )
@@ -248,6 +264,8 @@ def _router(
             description=ConfigDescription(
                 config.node_id, NODE_CONFIG, config.given, ConfigValuesView(around.repository)
             ),
+            own_configs=own,
+            forwarder=forwarder,
             acls=around.acls,
             users=StoredUsers(around.repository),
             control=ControlRequests(data.replicas, around.cache, data.coordinator),
@@ -268,10 +286,11 @@ def _server(around: Surroundings, trail: Trail, router: Router, hot_path: HotPat
         audit=trail.audit,
         metrics=trail.metrics,
         clock=around.clock,
-        security=around.guards.listeners,
+        security=around.guards.doors.security,
         principal_builder=DefaultPrincipalBuilder(),
     )
-    return SocketServer(around.config.listeners, around.guards.network, ports, around.data_loop)
+    doors = around.guards.doors
+    return SocketServer(doors.table, doors.network, ports, around.data_loop)
 
 
 def _broker_context(config: NodeConfig) -> RequestContext:
@@ -294,5 +313,5 @@ def _audit_client(server: SocketServer, node_id: int, guards: Guards) -> ClientS
     return ClientSettings(
         bootstrap=[Address(endpoint.host, endpoint.port)],
         client_id=f"signalbox-audit-{node_id}",
-        security=guards.inter_broker.security,
+        security=guards.peers.of(endpoint),
     )

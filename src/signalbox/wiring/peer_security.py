@@ -9,31 +9,28 @@ from __future__ import annotations
 
 import logging
 import ssl
-from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
 
-from signalbox.client.connection_settings import PLAINTEXT, ConnectionSecurity
+from signalbox.client.connection_settings import PLAINTEXT, ConnectionSecurity, SaslLogin
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.network.network_settings import ListenerSettings, NetworkSettings
 from signalbox.wiring.outbound import outbound_security
+
+_Key = tuple[str, SecurityProtocol]
 
 log = logging.getLogger(__name__)
 
 
 class PeerSecurity:
-    """Made when first asked for and kept, so that an endpoint's security is the same object. `known` is what was made
-    before."""
+    """Made when first asked for and kept, so that an endpoint's security is the same object: what it holds is renewed
+    in place."""
 
-    def __init__(
-        self,
-        settings: NetworkSettings,
-        known: Mapping[tuple[str, SecurityProtocol], ConnectionSecurity] | None = None,
-        handshakes: Executor | None = None,
-    ) -> None:
+    def __init__(self, settings: NetworkSettings, handshakes: Executor | None = None) -> None:
         self._settings = settings
         self._handshakes = handshakes
-        self._known = dict(known or {})
+        self._known: dict[_Key, ConnectionSecurity] = {}
+        self._logins: dict[_Key, SaslLogin] = {}
 
     def of(self, endpoint: Endpoint) -> ConnectionSecurity:
         """For connections to this endpoint. Where this broker lacks the settings, connecting fails and is tried again;
@@ -43,8 +40,21 @@ class PeerSecurity:
             security, faults = outbound_security(*key, self._settings, self._handshakes)
             for fault in faults:
                 log.error("peers cannot be reached on listener %s: %s", endpoint.listener_name, fault)
-            self._known[key] = PLAINTEXT if faults else security
+            self._known[key] = PLAINTEXT if faults else self._renewable(key, security)
         return self._known[key]
+
+    def renew(self, settings: NetworkSettings) -> None:
+        """Other keys and passwords, for connections that are made from now on. What was known for a listener stays
+        where the new settings are no use."""
+        self._settings = settings
+        for key, known in list(self._known.items()):
+            security, faults = outbound_security(*key, settings)
+            if known == PLAINTEXT:
+                del self._known[key]
+            elif not faults and known.tls is not None and security.tls is not None:
+                known.tls.context = security.tls.context
+            if not faults and security.sasl is not None and key in self._logins:
+                self._logins[key] = security.sasl
 
     def renew_tls(self, listener_name: str, settings: ListenerSettings, context: ssl.SSLContext) -> None:
         """Use `context`, made from `settings`, for new connections to that listener of any peer."""
@@ -52,3 +62,10 @@ class PeerSecurity:
         for (name, _), security in self._known.items():
             if name == listener_name and security.tls is not None:
                 security.tls.context = context
+
+    def _renewable(self, key: _Key, security: ConnectionSecurity) -> ConnectionSecurity:
+        """The same, but the password is looked up at every login."""
+        if security.sasl is None:
+            return security
+        self._logins[key] = security.sasl
+        return replace(security, sasl=SaslLogin(security.sasl.mechanism, lambda: self._logins[key].begin()))

@@ -91,7 +91,7 @@ def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -
             [leadership],
         ),
         Engine(around.clock, loop, around.data_loop.at_turn_end),
-        replication_config(dict(config.values)),
+        replication_config(around.dynamic.values),
     )
     measure_replicas(around.metrics, replicas)
     log_dir_failures.replicas, log_dir_failures.logs = replicas, logs
@@ -110,3 +110,4 @@ def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, enti
         replicas.update_topic_config(name)
     elif dynamic.is_set_by(entity_path):
         replicas.update_topic_defaults()
+        replicas.fetchers.spread_over(replication_config(dynamic.values).fetchers_per_leader)

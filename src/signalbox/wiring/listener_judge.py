@@ -1,0 +1,93 @@
+"""Whether this broker can obey dynamic configs of its listeners, with its files at hand: asked before anything is
+stored, and again when the store tells of a change (KIP-226). What is said never holds a secret."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from signalbox.common.config_table import ConfigFault
+from signalbox.common.listener_key import read_listener_key
+from signalbox.metadata.entity_config import Configs
+from signalbox.network.listener_security import ListenerSecurity
+from signalbox.network.network_settings import listener_prefix
+from signalbox.network.socket_server import SocketServer
+from signalbox.security.sasl.scram import ScramCredentials
+from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
+from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
+from signalbox.wiring.guards import Doors, read_doors
+from signalbox.wiring.tls_renewal import TlsChange, TlsRenewal
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Listeners as they would be: `doors` with everything, `tls` and `logins` for those whose TLS and SASL are to be
+    replaced."""
+
+    doors: Doors
+    tls: tuple[TlsChange, ...]
+    logins: Mapping[str, ListenerSecurity]
+    faults: tuple[str, ...]
+
+
+class ListenerJudge:
+    """`obeyed` are the dynamic configs that hold now."""
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        dynamic: DynamicBrokerConfig,
+        scram_credentials: ScramCredentials,
+        server: SocketServer,
+        renewal: TlsRenewal,
+    ) -> None:
+        self._config = config
+        self._dynamic = dynamic
+        self._scram_credentials = scram_credentials
+        self._server = server
+        self._renewal = renewal
+        self.obeyed: Configs = dynamic.changed_live()
+
+    async def faults(self, for_all: Configs | None, for_this: Configs | None) -> list[str]:
+        """What would be wrong if these were the configs of all brokers, or of this one (None: they stay)."""
+        return list((await self.propose(self._dynamic.live_with(for_all, for_this))).faults)
+
+    async def propose(self, live: Configs) -> Proposal:
+        """The listeners with these dynamic configs. Reads files, in a thread."""
+        return await asyncio.to_thread(self._propose, live)
+
+    def changed(self, live: Configs) -> list[str]:
+        """The keys that are not obeyed as `live` has them."""
+        return sorted(key for key in live.keys() | self.obeyed.keys() if live.get(key) != self.obeyed.get(key))
+
+    def _propose(self, live: Configs) -> Proposal:
+        doors, faults = read_doors(self._config, live, self._scram_credentials)
+        changes = []
+        changed = self.changed(live)
+        for name in () if faults else self._with_other_tls(changed):
+            change, more = self._renewal.prepare(name, {**self._config.given, **live})
+            faults += more
+            if change is not None:
+                changes.append(change)
+        logins = {name: guards for name, guards in doors.security.items() if _touches_logins(name, changed)}
+        return Proposal(doors, tuple(changes), logins, tuple(str(_without_secret(fault)) for fault in faults))
+
+    def _with_other_tls(self, changed: list[str]) -> list[str]:
+        return [
+            row.name
+            for row in self._server.table
+            if self._server.tls_of(row.name) is not None
+            and any(key.startswith(listener_prefix(row.name) + "ssl.") for key in changed)
+        ]
+
+
+def _touches_logins(listener: str, changed: list[str]) -> bool:
+    prefix = listener_prefix(listener)
+    return any(key.startswith(prefix) and ("sasl." in key or "reauth" in key) for key in changed)
+
+
+def _without_secret(fault: ConfigFault) -> ConfigFault:
+    key = read_listener_key(fault.key, NODE_CONFIG)
+    row = key.row if key is not None else NODE_CONFIG.get(fault.key)
+    return replace(fault, entry="") if row is not None and row.sensitive else fault

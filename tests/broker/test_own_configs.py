@@ -1,0 +1,120 @@
+"""What only the broker itself can judge of its configs, and what it leaves to the controller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from signalbox.broker.own_configs import OwnConfigs
+from signalbox.metadata.entity_config import Configs
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.alter_configs import AlterConfigsRequest
+from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from signalbox.wiring.configuration import NODE_CONFIG
+
+SET, DELETE = 0, 1
+TOPIC, BROKER = 2, 4
+OWN, FOR_ALL = {"listener.name.client.max.connections": "5"}, {"max.connections": "9"}
+
+
+class Values:
+    def topic_overrides(self, topic: str) -> Mapping[str, str]:
+        return {}
+
+    def broker_overrides(self, broker_id: int) -> Mapping[str, str]:
+        return OWN if broker_id == 1 else {}
+
+    def broker_default_overrides(self) -> Mapping[str, str]:
+        return FOR_ALL
+
+
+class Judge:
+    def __init__(self, *faults: str) -> None:
+        self.asked: list[tuple[Configs | None, Configs | None]] = []
+        self._faults = list(faults)
+
+    async def __call__(self, for_all: Configs | None, for_this: Configs | None) -> list[str]:
+        self.asked.append((for_all, for_this))
+        return self._faults
+
+
+def resource(name: str, changes: Mapping[str, str | None], kind: int = BROKER) -> Any:
+    entry = IncrementalAlterConfigsRequest.AlterableConfig
+    return IncrementalAlterConfigsRequest.AlterConfigsResource(
+        resource_type=kind,
+        resource_name=name,
+        configs=[
+            entry(name=key, value=value, config_operation=DELETE if value is None else SET)
+            for key, value in changes.items()
+        ],
+    )
+
+
+def refusal(judge: Judge, asked: Any, key: ApiKey = ApiKey.INCREMENTAL_ALTER_CONFIGS) -> tuple[Error, str] | None:
+    own = OwnConfigs(1, NODE_CONFIG, Values())
+    own.judge = judge
+    return asyncio.run(own.refusal(key, asked))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "asked"),
+    [
+        ("1", {"max.connections": "3"}, (None, {**OWN, "max.connections": "3"})),
+        ("1", {"listener.name.client.max.connections": None}, (None, {})),
+        ("1", {"listener.name.tls.ssl.key.password": "x"}, (None, {**OWN, "listener.name.tls.ssl.key.password": "x"})),
+        ("", {"max.connections": None}, ({}, None)),
+    ],
+)
+def test_the_judge_is_asked_about_all_that_would_be_set(
+    name: str, changes: Mapping[str, str | None], asked: tuple[Configs | None, Configs | None]
+) -> None:
+    judge = Judge()
+    assert refusal(judge, resource(name, changes)) is None
+    assert judge.asked == [asked]
+
+
+def test_the_old_form_replaces_everything() -> None:
+    judge = Judge()
+    entry = AlterConfigsRequest.AlterableConfig(name="max.connections", value="3")
+    asked = AlterConfigsRequest.AlterConfigsResource(resource_type=BROKER, resource_name="1", configs=[entry])
+    assert refusal(judge, asked, ApiKey.ALTER_CONFIGS) is None
+    assert judge.asked == [(None, {"max.connections": "3"})]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        resource("t", {"max.connections": "3"}, TOPIC),
+        resource("1", {"log.retention.ms": "3"}),
+        resource("2", {"log.retention.ms": "3"}),
+        resource("1", {"num.partitions": "3"}),  # the controller refuses it
+        resource("1", {"a.plugins.key": "3"}),
+    ],
+)
+def test_what_is_not_about_its_listeners_is_left_to_the_controller(asked: Any) -> None:
+    judge = Judge("never asked")
+    assert refusal(judge, asked) is None
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "reason"),
+    [
+        (resource("2", {"max.connections": "3"}), Error.INVALID_REQUEST, "Unexpected broker id, expected 1 or empty"),
+        (resource("1", {"max.connections": "many"}), Error.INVALID_CONFIG, "is not a whole number"),
+        (resource("1", {"ssl.key.password": "x"}), Error.INVALID_REQUEST, "only per-listener"),
+        (resource("1", {"listener.name.client.no.such": "x"}), Error.INVALID_REQUEST, "Cannot update"),
+        (resource("", {"listener.name.tls.ssl.key.password": "x"}), Error.INVALID_REQUEST, "at default cluster level"),
+        (resource("1", {"max.connections": "3"}), Error.INVALID_REQUEST, "resource BROKER 1: one; two"),
+        (resource("", {"max.connections": "3"}), Error.INVALID_REQUEST, "resource BROKER (all): one; two"),
+    ],
+)
+def test_refused(asked: Any, error: Error, reason: str) -> None:
+    found = refusal(Judge("one", "two"), asked)
+    assert found is not None
+    assert found[0] is error
+    assert reason in found[1]

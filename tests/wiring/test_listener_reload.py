@@ -1,0 +1,48 @@
+"""A change that the store tells of is obeyed; one that cannot be is said and changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.metadata.entity_config import Configs, encode_config_change, encode_configs
+from signalbox.metadata.layout import CONFIG_CHANGE_PREFIX
+from signalbox.metadata.store.port import Create, Write
+from signalbox.testing.cluster import Cluster
+from tests.system.clusters import until
+
+PATH = "/config/brokers/1"
+
+
+@pytest.fixture
+def alone() -> Cluster:
+    return Cluster(brokers=1)
+
+
+async def store(cluster: Cluster, configs: Configs) -> None:
+    """As another program would: nobody judges it."""
+    entries = cluster.nodes[1].parts.keeper._store
+    known = await entries.read(PATH)
+    written = (Create if known is None else Write)(PATH, encode_configs(configs))
+    changed = Create(CONFIG_CHANGE_PREFIX, encode_config_change("brokers/1"), numbered=True)
+    await entries.commit([written, changed])
+
+
+def obeyed(cluster: Cluster) -> Configs:
+    return cluster.nodes[1].parts.reload.judge.obeyed
+
+
+def test_what_cannot_be_obeyed_is_said_and_the_next_change_is(alone: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+    good = {"listener.name.client.max.connections": "7"}
+    bad = {**good, "max.connections.per.ip": "0"}
+    with alone:
+        alone.run(store(alone, good))
+        until(lambda: obeyed(alone) == good, "the limit")
+        alone.run(store(alone, bad))
+        better = {**good, "max.connections.per.ip": "1000"}
+        until(lambda: "are not obeyed: max.connections.per.ip" in caplog.text, "a line in the log")
+        assert obeyed(alone) == good
+        alone.run(store(alone, better))
+        until(lambda: obeyed(alone) == better, "what can be obeyed")
+        alone.stop_broker(1)
+        alone.start_broker(1)
+        assert obeyed(alone) == better

@@ -22,6 +22,8 @@ from signalbox.protocol.messages.produce import ProduceRequest
 from tests.broker.asking import as_read, context, request_of
 
 ERROR = Error.CLUSTER_AUTHORIZATION_FAILED
+# Where Kafka has no room for an error of the whole: before version 3 DescribeLogDirs lists nothing instead.
+SPEECHLESS = {(ApiKey.DESCRIBE_LOG_DIRS, 1), (ApiKey.DESCRIBE_LOG_DIRS, 2)}
 
 
 def filled(kind: Any, version: int) -> Any:
@@ -75,7 +77,8 @@ def codes(answer: Any) -> set[int]:
 def test_whatever_was_asked_is_answered_with_the_error(api_key: ApiKey, version: int) -> None:
     body = filled(API_TABLE[api_key].request, version)
     request = ApiRequest(RequestHeader(api_key, version, 1, "c"), body, context(), b"", 0.0)
-    assert ERROR in codes(as_read(request, error_response(request, ERROR, "no")))
+    answer = as_read(request, error_response(request, ERROR, "no"))
+    assert (ERROR in codes(answer)) == ((api_key, version) not in SPEECHLESS)
 
 
 @pytest.mark.parametrize(("api_key", "version"), list(served()))

@@ -15,6 +15,7 @@ COMMANDS = [
     "up",
     "demo",
     "topic",
+    "reassign",
     "config",
     "group",
     "acl",

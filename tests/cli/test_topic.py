@@ -52,3 +52,16 @@ def test_internal_topics_only_if_asked_for(run: Any) -> None:
     everything = run("topic", "list", "--internal").stdout.split()
     assert set(names) <= set(everything)
     assert not any(name.startswith("__") for name in names)
+
+
+def test_leaders_are_elected(run: Any) -> None:
+    assert run("topic", "create", "led", "--partitions", "2", "--replication-factor", "2").exit_code == 0
+    assert run("topic", "elect-leaders", "led").stdout == "led: no election is needed\n"
+    leader = run("topic", "describe", "led").stdout.split("│")[2].strip()
+    other = "2" if leader == "1" else "1"
+    assert run("reassign", "start", "led", "0", f"{other},{leader}").exit_code == 0
+    assert run("topic", "elect-leaders", "led", "--partition", "0").stdout == "led-0: has a new leader\n"
+    assert run("topic", "elect-leaders", "led", "--unclean").stdout == "led: no election is needed\n"
+    refused = run("topic", "elect-leaders", "led", "--partition", "7")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "led-7" in refused.stderr

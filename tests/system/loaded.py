@@ -100,13 +100,13 @@ class LoadedCluster:
 
 @contextmanager
 def loaded_cluster(
-    folder: Path, per_broker: Mapping[int, Mapping[str, str]] | None = None, store: str = "sqlite"
+    folder: Path, per_broker: Mapping[int, Mapping[str, str]] | None = None, store: str = "sqlite", *, brokers: int = 3
 ) -> Iterator[LoadedCluster]:
-    """Three brokers on ports that they keep, with the topic; ends whatever is left."""
+    """Brokers on ports that they keep, with the topic; ends whatever is left."""
     with STORES[store](folder, int(SESSION_S * 1000)) as running:
         overrides = {**_OVERRIDES, **running.settings}
-        first_port = free_ports(9, Random())
-        cluster = ProcessCluster(folder, 3, first_port=first_port, overrides=overrides, per_broker=per_broker)
+        first_port = free_ports(3 * brokers, Random())
+        cluster = ProcessCluster(folder, brokers, first_port=first_port, overrides=overrides, per_broker=per_broker)
         with cluster, running.state() as state:
             admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
             new = NewTopic(TOPIC, PARTITIONS, replication_factor=3, config={"min.insync.replicas": "2"})

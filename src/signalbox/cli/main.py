@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli import acl, cluster, config, group, pipeline, planes, start, storage, topic, up, user
+from signalbox.cli import acl, cluster, config, group, pipeline, planes, reassign, start, storage, topic, up, user
 from signalbox.cli.connect import COMMAND_CONFIG
 from signalbox.cli.demo.run import demo
 
@@ -26,6 +26,7 @@ app.command("up")(up.up)
 app.command("demo")(demo)
 app.command("planes")(planes.planes)
 app.add_typer(topic.app, name="topic")
+app.add_typer(reassign.app, name="reassign")
 app.add_typer(config.app, name="config")
 app.add_typer(group.app, name="group")
 app.add_typer(acl.app, name="acl")

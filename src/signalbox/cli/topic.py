@@ -1,4 +1,4 @@
-"""`signalbox topic`: list, create, describe, delete, and give more partitions. Any broker is asked; it forwards."""
+"""`signalbox topic`: list, create, describe, delete, more partitions, elections. Any broker is asked; it forwards."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import typer
 from rich.table import Table
 
 from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, fail, pairs, report, say, show
+from signalbox.client.admin import AdminClient
+from signalbox.client.admin_call import Outcome
 from signalbox.client.topic_admin import NewTopic
+from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 
-app = typer.Typer(help="Topics: list, create, describe, delete, add partitions.", no_args_is_help=True)
+app = typer.Typer(help="Topics: list, create, describe, delete, add partitions, elect.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -54,6 +57,26 @@ def delete(names: list[str], bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
 def partitions(name: str, count: int, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
     """Raise a topic to COUNT partitions."""
     report(ask(bootstrap, lambda admin: admin.create_partitions({name: count})), f"has {count} partitions")
+
+
+@app.command("elect-leaders")
+def elect_leaders(
+    name: str,
+    partition: Annotated[list[int] | None, typer.Option(help="Only this one; can be repeated.")] = None,
+    unclean: Annotated[bool, typer.Option(help="Any replica, where nobody leads; it can lose records.")] = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Give leadership of a topic's partitions to their preferred replicas."""
+
+    async def elect(admin: AdminClient) -> dict[str, Outcome]:
+        numbers = partition or [*(await admin.describe_topics([name]))[name].partitions] or [0]
+        outcomes = await admin.elect_leaders([TopicPartition(name, each) for each in numbers], unclean=unclean)
+        return {key: each for key, each in outcomes.items() if each.error is not Error.ELECTION_NOT_NEEDED}
+
+    elected = ask(bootstrap, elect)
+    report(elected, "has a new leader")
+    if not elected:
+        say(f"{name}: no election is needed")
 
 
 @app.command("describe")

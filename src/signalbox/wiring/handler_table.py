@@ -20,6 +20,7 @@ from signalbox.broker.handlers.delete_topics import DeleteTopicsHandler
 from signalbox.broker.handlers.describe_cluster import DescribeClusterHandler
 from signalbox.broker.handlers.describe_configs import DescribeConfigsHandler
 from signalbox.broker.handlers.describe_groups import DeleteGroupsHandler, DescribeGroupsHandler, ListGroupsHandler
+from signalbox.broker.handlers.describe_log_dirs import DescribeLogDirsHandler
 from signalbox.broker.handlers.describe_topic_partitions import DescribeTopicPartitionsHandler
 from signalbox.broker.handlers.elect_leaders import ElectLeadersHandler
 from signalbox.broker.handlers.envelope import EnvelopeHandler
@@ -117,6 +118,7 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS: AlterUserScramCredentialsHandler(controller, authorizer),
         ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(parts.acls, authorizer),
         ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(parts.description, cache, node_id, authorizer),
+        ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsHandler(replicas.logs, authorizer),
         ApiKey.ELECT_LEADERS: ElectLeadersHandler(controller, authorizer),
         ApiKey.ENVELOPE: EnvelopeHandler(parts.router, controller, authorizer, parts.serde, parts.audit),
         ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, parts.cluster_id, authorizer, exposed),

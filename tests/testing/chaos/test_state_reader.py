@@ -24,6 +24,8 @@ def test_a_whole_cluster(signalbox_cluster: Cluster, topic: str, folder: Path) -
         leaders = state.leaders(topic)
         assert sorted(leaders) == list(range(PARTITIONS))
         assert set(leaders.values()) == {1, 2, 3}
+        assert {partition: replicas[0] for partition, replicas in state.replicas(topic).items()} == leaders
+        assert state.replicas("no such topic") == {}
         assert state.what_is_missing(3) == ""
 
 

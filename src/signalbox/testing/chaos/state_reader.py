@@ -54,6 +54,11 @@ class StateReader:
         entry = self._entries.read(path)
         return {} if entry is None else decode_configs(path, entry.data)
 
+    def replicas(self, topic: str) -> dict[int, tuple[int, ...]]:
+        """The brokers that hold each partition of a topic, the preferred leader first."""
+        entry = self._entries.read(layout.topic_path(topic))
+        return {} if entry is None else decode_topic_assignment(topic, entry.data).replicas
+
     def what_is_missing(self, brokers: int) -> str:
         """Why the cluster is not whole (no controller, a broker not registered, a replica out of sync); "" if it is."""
         if self.controller_id() == NOBODY:

@@ -1,0 +1,73 @@
+"""DescribeLogDirs (key 35): what lies in this broker's log directories, and how large. KIP-113, KIP-827; versions 1-5.
+
+Needs DESCRIBE on the cluster; without it nothing is listed, which versions before 3 have no code to say. Partitions
+that are not here are left out. A directory that failed is KAFKA_STORAGE_ERROR. No replica is ever a future one, since
+AlterReplicaLogDirs is not served, and no directory is cordoned.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Container
+
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.authorization import may_on_cluster
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+from signalbox.storage.log import Log
+from signalbox.storage.log_directory import LogDirectory
+from signalbox.storage.log_manager import LogManager
+
+_Result = DescribeLogDirsResponse.DescribeLogDirsResult
+_Topic = DescribeLogDirsResponse.DescribeLogDirsTopic
+_Partition = DescribeLogDirsResponse.DescribeLogDirsPartition
+_LOGS_PER_BREATH = 50  # then the event loop gets its turn
+
+
+class DescribeLogDirsHandler:
+    def __init__(self, logs: LogManager, authorizer: Authorizer) -> None:
+        self._logs = logs
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE):
+            return DescribeLogDirsResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED)
+        return self._describe(request.body)
+
+    async def _describe(self, asked: DescribeLogDirsRequest) -> FinalAnswer:
+        wanted = None if asked.topics is None else _named(asked)
+        topics: dict[str, dict[str, list[_Partition]]] = {each.path: {} for each in self._logs.directories}
+        for number, log in enumerate(self._logs):
+            if (wanted is None or log.topic_partition in wanted) and log.online:
+                found = topics[log.body.directory.path].setdefault(log.topic_partition.topic, [])
+                found.append(_partition(log))
+            if number % _LOGS_PER_BREATH == _LOGS_PER_BREATH - 1:
+                await asyncio.sleep(0)
+        return DescribeLogDirsResponse(results=[_result(each, topics[each.path]) for each in self._logs.directories])
+
+
+def _named(asked: DescribeLogDirsRequest) -> Container[TopicPartition]:
+    return {TopicPartition(topic.topic, number) for topic in asked.topics or () for number in topic.partitions}
+
+
+def _partition(log: Log) -> _Partition:
+    return _Partition(partition_index=log.topic_partition.partition, partition_size=log.size_bytes)
+
+
+def _result(directory: LogDirectory, topics: dict[str, list[_Partition]]) -> _Result:
+    if not directory.online:
+        return _Result(error_code=Error.KAFKA_STORAGE_ERROR, log_dir=directory.path)
+    try:
+        volume = os.statvfs(directory.path)
+    except OSError:
+        return _Result(error_code=Error.KAFKA_STORAGE_ERROR, log_dir=directory.path)
+    return _Result(
+        log_dir=directory.path,
+        topics=[_Topic(name=name, partitions=partitions) for name, partitions in topics.items()],
+        total_bytes=volume.f_frsize * volume.f_blocks,
+        usable_bytes=volume.f_frsize * volume.f_bavail,
+    )

@@ -1,0 +1,137 @@
+"""Replicas move while records come in: nothing is lost, repeated or reordered, whatever happens to the controller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from signalbox.client.admin import AdminClient
+from signalbox.common.ids import TopicPartition
+from signalbox.storage.file_names import partition_of
+from tests.system.clusters import until
+from tests.system.loaded import PARTITIONS, TOPIC, LoadedCluster, loaded_cluster
+
+pytestmark = pytest.mark.timeout(240)
+T = TypeVar("T")
+BROKERS = 5
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> Iterator[LoadedCluster]:
+    with loaded_cluster(tmp_path / "cluster", brokers=BROKERS) as running:
+        yield running
+
+
+def ask(loaded: LoadedCluster, call: Callable[[AdminClient], Awaitable[T]]) -> T:
+    """One admin call through any broker that runs."""
+    running = [broker for broker in loaded.cluster.brokers.values() if broker.running and not broker.stopped_by_signal]
+
+    async def run() -> T:
+        async with AdminClient.of(",".join(broker.address("CLIENT") for broker in running)) as admin:
+            return await call(admin)
+
+    return asyncio.run(run())
+
+
+def reassign(loaded: LoadedCluster, *wanted: Sequence[int] | None) -> None:
+    """Begin to move partition 0, 1, ... ; None takes a move back."""
+    moves = {TopicPartition(TOPIC, number): brokers for number, brokers in enumerate(wanted)}
+    for outcome in ask(loaded, lambda admin: admin.reassign_partitions(moves)).values():
+        outcome.raise_for_error()
+
+
+def moving(loaded: LoadedCluster) -> dict[TopicPartition, tuple[int, ...]]:
+    found = ask(loaded, lambda admin: admin.list_reassignments())
+    return {partition: move.adding + move.removing for partition, move in found.items()}
+
+
+def wait_until_moved(loaded: LoadedCluster) -> None:
+    until(lambda: not moving(loaded), "the end of all moves")
+
+
+def holders(loaded: LoadedCluster, number: int) -> set[int]:
+    """Which brokers have a folder of this partition of the topic."""
+    wanted = TopicPartition(TOPIC, number)
+    return {
+        node_id
+        for node_id, broker in loaded.cluster.brokers.items()
+        if any(partition_of(each.name) == wanted for each in (broker.folder / "data").iterdir())
+    }
+
+
+def judge(loaded: LoadedCluster, *expected: Sequence[int]) -> None:
+    """Replicas, folders and records are as they should be."""
+    replicas = loaded.state.replicas(TOPIC)
+    assert [replicas[number] for number in range(PARTITIONS)] == [tuple(brokers) for brokers in expected]
+    for number, brokers in enumerate(expected):
+        until(lambda number=number, brokers=brokers: holders(loaded, number) == set(brokers), f"{number} on {brokers}")
+    loaded.judge()
+
+
+@pytest.mark.slow
+@pytest.mark.spec("D", "F2")
+def test_replicas_move_under_load_and_change_their_mind(loaded: LoadedCluster) -> None:
+    with loaded.load():
+        for first in range(1, BROKERS + 1):
+            a, b, c = ((first + step) % BROKERS + 1 for step in range(3))
+            reassign(loaded, (a, b, c), (c, a, b), (b, a))
+            wait_until_moved(loaded)
+            loaded.wait_for_more(100)
+        # Other ways before the first ones have ended, and one back: the last wish counts.
+        reassign(loaded, (1, 2, 3), (1, 2, 3), (1, 2, 3))
+        wait_until_moved(loaded)
+        reassign(loaded, (3, 4, 5), (4, 5), (5, 4, 3, 2, 1))
+        reassign(loaded, (5, 4, 1), (2, 3, 1))
+        wait_until_moved(loaded)
+        elected = ask(loaded, lambda admin: admin.elect_leaders())
+        assert all(outcome.error == 0 for outcome in elected.values())
+        assert loaded.state.leaders(TOPIC) == {0: 5, 1: 2, 2: 5}
+        loaded.wait_for_more(300)
+        assert loaded.longest_silence_s() < 3
+    judge(loaded, (5, 4, 1), (2, 3, 1), (5, 4, 3, 2, 1))
+
+
+@pytest.mark.slow
+@pytest.mark.spec("D", "M3")
+def test_a_new_controller_ends_the_moves_of_one_that_was_killed(loaded: LoadedCluster) -> None:
+    with loaded.load():
+        controller = loaded.controller()
+        a, b, c, slow = (each for each in range(1, BROKERS + 1) if each != controller)
+        reassign(loaded, (a, b, controller), (b, c, controller), (c, a, b))
+        wait_until_moved(loaded)
+        loaded.wait_for_more(100)
+        # A new replica that does not fetch yet keeps all three under way.
+        loaded.cluster.pause(slow)
+        reassign(loaded, (slow, a, b), (slow, b, c), (slow, a, b))
+        assert set(moving(loaded)) == {TopicPartition(TOPIC, number) for number in range(PARTITIONS)}
+        loaded.cluster.kill(controller)
+        until(lambda: loaded.state.controller_id() not in (controller, -1), "a live controller")
+        reassign(loaded, (slow, a, b), (slow, b, c), None)
+        loaded.cluster.resume(slow)
+        wait_until_moved(loaded)
+        assert set(holders(loaded, 0)) >= {controller}, "it was away when its replica was removed"
+        loaded.wait_for_more(300)
+        loaded.cluster.start_broker(controller)
+        loaded.wait_until_whole()
+    judge(loaded, (slow, a, b), (slow, b, c), (a, b, c))  # taken back, what stays comes first, as in Kafka
+
+
+@pytest.mark.slow
+@pytest.mark.spec("D")
+def test_brokers_that_restart_on_the_way_do_not_stop_it(loaded: LoadedCluster) -> None:
+    with loaded.load():
+        reassign(loaded, (1, 2, 3), (2, 3, 1), (3, 1, 2))
+        wait_until_moved(loaded)
+        reassign(loaded, (4, 5, 1), (5, 4, 2), (4, 5, 3))
+        loaded.cluster.kill(4)
+        loaded.wait_for_more(100)
+        loaded.cluster.start_broker(4)
+        assert loaded.cluster.stop_broker(5) == 0
+        loaded.cluster.start_broker(5)
+        wait_until_moved(loaded)
+        loaded.wait_until_whole()
+    judge(loaded, (4, 5, 1), (5, 4, 2), (4, 5, 3))

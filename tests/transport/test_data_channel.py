@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,32 @@ def test_one_byte_at_a_time() -> None:
                 client.send(bytes([byte]))
                 await asyncio.sleep(0)
             assert await owner.frames.get() == b"patience"
+
+    asyncio.run(main())
+
+
+def test_a_burst_of_requests_is_served_in_turns() -> None:
+    """One read holds all of them: asyncio looks at the control plane many times before the last is answered."""
+
+    async def main() -> None:
+        async with data_channel() as (loop, owner, client):
+            numbers: list[int] = []
+
+            def serve(frame: memoryview, buffer: object) -> None:
+                time.sleep(0.0001)
+                numbers.append(int(bytes(frame)))
+
+            owner.channel.on_frame = serve
+            client.send(b"".join(framed(b"%05d" % number) for number in range(500)))
+            before, longest = 0, 0
+            while len(numbers) < 500:
+                await asyncio.sleep(0)
+                longest, before = max(longest, len(numbers) - before), len(numbers)
+            assert numbers == list(range(500)), "in order"
+            assert longest <= 10
+
+            client.send(framed(b"00500"))
+            await until(lambda: len(numbers) == 501)
 
     asyncio.run(main())
 

@@ -132,6 +132,44 @@ def test_work_beyond_the_budget_waits_for_the_next_turn() -> None:
     asyncio.run(main())
 
 
+def test_work_without_end_does_not_keep_events_waiting() -> None:
+    async def main() -> None:
+        log: list[str] = []
+        loop = DataLoop(asyncio.get_running_loop(), budget_us=50)
+
+        def work() -> None:
+            deadline = time.monotonic() + 0.0001
+            while time.monotonic() < deadline:
+                pass
+            log.append("work")
+            loop.run_soon(work)
+
+        for _ in range(3):
+            loop.run_soon(work)
+        worker = Worker(loop, 0.0, log)
+        worker.theirs.send(b"x")
+        await until(lambda: log.count("event") >= 10)
+        assert log.count("work") <= 3 * log.count("event")
+        worker.close()
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_a_turn_is_overdue_after_twice_its_budget() -> None:
+    async def main() -> None:
+        seen: list[bool] = []
+        loop = DataLoop(asyncio.get_running_loop(), budget_us=20_000)
+        loop.run_soon(lambda: seen.append(loop.overdue()))
+        await asyncio.sleep(0)
+        loop.run_soon(lambda: (time.sleep(0.05), seen.append(loop.overdue()))[1])
+        await asyncio.sleep(0)
+        assert seen == [False, True]
+        loop.close()
+
+    asyncio.run(main())
+
+
 def test_an_event_of_a_member_that_left_is_dropped() -> None:
     async def main() -> None:
         log: list[str] = []

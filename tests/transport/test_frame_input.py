@@ -16,7 +16,8 @@ class Input(FrameInput):
     """Bytes come by `receive`; turns are run by hand."""
 
     def __init__(self) -> None:
-        super().__init__(FrameReader(BufferPool(), lambda frame, buffer: None, 1_000))
+        super().__init__(FrameReader(BufferPool(), lambda frame, buffer: None, 1_000, self.enough))
+        self.share = 0
         self.on_frame = lambda frame, buffer: self.deliver(bytes(frame))
         self.delivered: list[bytes] = []
         self.turns: list[Callable[[], None]] = []
@@ -27,6 +28,12 @@ class Input(FrameInput):
     def deliver(self, frame: bytes) -> None:
         self.delivered.append(frame)
         self.at_frame()
+
+    def enough(self) -> bool:
+        return bool(self.share) and len(self.delivered) % self.share == 0
+
+    def give_way(self) -> None:
+        self._give_way()
 
     def receive(self, *frames: bytes) -> None:
         data = memoryview(b"".join(map(framed, frames)))
@@ -64,6 +71,28 @@ def test_a_muted_owner_gets_the_rest_in_a_turn_of_its_own() -> None:
     channel.turn()
     channel.unmute()
     assert (channel.delivered, channel.muted, channel.reads_on) == ([b"a", b"b", b"c"], False, 1)
+
+
+def test_who_has_had_enough_gives_way_and_goes_on_in_another_turn() -> None:
+    channel = Input()
+    channel.share = 2
+    channel.receive(b"a", b"b", b"c", b"d", b"e")
+    channel.give_way()
+    assert (channel.delivered, channel.muted) == ([b"a", b"b"], True), "nothing may overtake the rest"
+    channel.turn()
+    assert channel.delivered == [b"a", b"b", b"c", b"d"]
+    channel.turn()
+    assert (channel.delivered[4:], channel.muted, channel.reads_on) == ([b"e"], False, 1)
+
+
+def test_who_is_muted_or_gone_does_not_give_way_but_stops() -> None:
+    for stop in (Input.mute, Input.hold, lambda channel: channel.close("gone")):
+        channel = Input()
+        channel.share = 1
+        channel.receive(b"a", b"b")
+        stop(channel)
+        channel.give_way()
+        assert channel.turns == []
 
 
 def test_a_hold_outlives_what_the_owner_says() -> None:

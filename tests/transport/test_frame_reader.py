@@ -14,11 +14,15 @@ from tests.transport.loopback import framed
 class Reading:
     """Drives a reader as a channel does: into `target` when there is one, else by `feed`."""
 
-    def __init__(self, max_frame_bytes: int = 1_000_000, mute_every: int = 0) -> None:
+    def __init__(self, max_frame_bytes: int = 1_000_000, mute_every: int = 0, enough_every: int = 0) -> None:
         self.pool = BufferPool()
         self.frames: list[bytes] = []
         self.mute_every = mute_every
-        self.reader = FrameReader(self.pool, self.on_frame, max_frame_bytes)
+        self.enough_every = enough_every
+        self.reader = FrameReader(self.pool, self.on_frame, max_frame_bytes, self.enough)
+
+    def enough(self) -> bool:
+        return bool(self.enough_every) and len(self.frames) % self.enough_every == 0
 
     def on_frame(self, frame: memoryview, buffer: PooledBuffer | None) -> None:
         assert not frame.readonly
@@ -30,7 +34,7 @@ class Reading:
 
     def receive(self, data: bytes) -> None:
         while data:
-            if self.reader.muted:
+            if self.reader.muted or self.reader.backlog is not None:
                 self.reader.muted = False
                 self.reader.resume()
                 continue
@@ -45,7 +49,7 @@ class Reading:
                 self.reader.filled(count)
 
     def finish(self) -> list[bytes]:
-        while self.reader.muted:
+        while self.reader.muted or self.reader.backlog is not None:
             self.reader.muted = False
             self.reader.resume()
         return self.frames
@@ -65,14 +69,30 @@ def test_two_frames_and_a_half() -> None:
     payloads=st.lists(st.binary(max_size=300), max_size=12),
     cuts=st.lists(st.integers(0, 4000), max_size=30),
     mute_every=st.integers(0, 3),
+    enough_every=st.integers(0, 3),
 )
-def test_any_split_gives_the_same_frames(payloads: list[bytes], cuts: list[int], mute_every: int) -> None:
+def test_any_split_gives_the_same_frames(
+    payloads: list[bytes], cuts: list[int], mute_every: int, enough_every: int
+) -> None:
     stream = b"".join(map(framed, payloads))
     edges = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
-    reading = Reading(mute_every=mute_every)
+    reading = Reading(mute_every=mute_every, enough_every=enough_every)
     for start, end in itertools.pairwise(edges):
         reading.receive(stream[start:end])
     assert reading.finish() == payloads
+
+
+def test_what_is_left_when_it_is_enough_waits_for_resume() -> None:
+    reading = Reading(enough_every=2)
+    stream = b"".join(framed(str(number).encode()) for number in range(5))
+    reading.reader.feed(memoryview(bytearray(stream)), 0, len(stream))
+    assert reading.frames == [b"0", b"1"]
+    assert not reading.reader.muted
+    reading.reader.resume()
+    assert reading.frames == [b"0", b"1", b"2", b"3"]
+    reading.reader.resume()
+    assert reading.frames[4:] == [b"4"]
+    assert reading.reader.backlog is None
 
 
 def test_one_byte_at_a_time() -> None:

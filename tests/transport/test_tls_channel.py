@@ -4,6 +4,7 @@ import asyncio
 import os
 import socket
 import ssl
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -64,6 +65,29 @@ def test_frames_and_answers_through_tls() -> None:
                 assert await answer(reader) == payload + b"!"
             writer.close()
             assert await owner.closed == PEER_CLOSED
+
+    asyncio.run(main())
+
+
+def test_a_burst_of_requests_through_tls_is_served_in_turns() -> None:
+    async def main() -> None:
+        async with tls_channel() as (_, owner, client, context):
+            numbers: list[int] = []
+
+            def serve(frame: memoryview, buffer: object) -> None:
+                time.sleep(0.0001)
+                numbers.append(int(bytes(frame)))
+
+            _, writer = await dial(client, context)
+            await owner.ready.wait()
+            owner.channel.on_frame = serve
+            writer.write(b"".join(framed(b"%05d" % number) for number in range(5_000)))
+            before, longest = 0, 0
+            while len(numbers) < 5_000:
+                await asyncio.sleep(0)
+                longest, before = max(longest, len(numbers) - before), len(numbers)
+            assert numbers == list(range(5_000)), "in order"
+            assert longest <= 20
 
     asyncio.run(main())
 

@@ -45,7 +45,7 @@ class DataChannel(ChannelOutput):
 
     def __init__(self, loop: DataLoop, sock: socket.socket, max_frame_bytes: int = MAX_FRAME_SIZE_BYTES) -> None:
         """`sock` is connected and non-blocking; it belongs to the channel from now on."""
-        super().__init__(loop, sock, FrameReader(loop.pool, _unset, max_frame_bytes))
+        super().__init__(loop, sock, FrameReader(loop.pool, _unset, max_frame_bytes, loop.overdue))
         self.local_address = address_of(sock.getsockname())
         self._size_prefix = memoryview(bytearray(SIZE_BYTES))
         self._expects_large = False
@@ -177,6 +177,8 @@ class DataChannel(ChannelOutput):
         except Exception as error:
             self._break(error)
         self._corked = False
+        if reader.backlog is not None:
+            self._give_way()
         if reader.target is not None and len(reader.target) > _LARGE_FRAME_BYTES:
             self._expects_large = True
 

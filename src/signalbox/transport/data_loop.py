@@ -63,6 +63,7 @@ class DataLoop:
         self._armed: asyncio.Handle | None = None
         self._had_turn = False
         self._in_turn = False
+        self._overdue_at = 0.0
         self.pool = BufferPool()
         self.receive_view = memoryview(bytearray(SHARED_RECEIVE_BUFFER_BYTES))
         self.staging = memoryview(bytearray(_STAGING_BYTES))
@@ -116,6 +117,10 @@ class DataLoop:
         if not self._in_turn:
             self._arm()
 
+    def overdue(self) -> bool:
+        """Whether who is being served has had its share of this turn: what it has left goes into `run_soon`."""
+        return time.monotonic() >= self._overdue_at
+
     def close(self) -> None:
         """Stop. Members close their own sockets."""
         self._loop.remove_reader(self._epoll.fileno())
@@ -154,6 +159,7 @@ class DataLoop:
         clock = time.monotonic
         started = self.now = clock()
         deadline = started + self._budget
+        self._overdue_at = deadline + self._budget
         self._in_turn = True
         try:
             # What comes while the budget lasts is taken along: a round through asyncio costs as much as a request.
@@ -162,7 +168,7 @@ class DataLoop:
                 if self._turn_end:
                     self._end_turn()
                 if self._dirty:
-                    self._flush(clock, deadline + self._budget)
+                    self._flush(clock, self._overdue_at)
                 if not handled or clock() >= deadline:
                     break
         finally:
@@ -187,14 +193,17 @@ class DataLoop:
                     log.exception("the end of a turn failed")
 
     def _handle_events(self, clock: Callable[[], float], deadline: float) -> bool:
-        """Handle what is ready; False when nothing was."""
+        """Handle what is ready; False when nothing was. Work of this process leaves room for who is outside: however
+        much of it there is, events get a budget of their own."""
         if self._runnable:
             runnable, self._runnable = self._runnable, []
             for done, callback in enumerate(runnable, 1):
                 callback()
                 if clock() >= deadline:
                     self._runnable[:0] = runnable[done:]
-                    return True
+                    deadline = clock() + self._budget
+                    self._overdue_at = deadline + self._budget
+                    break
         ready = self._ready
         if not ready:
             ready = self._epoll.poll(0, _MAX_EVENTS)

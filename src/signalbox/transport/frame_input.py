@@ -2,7 +2,8 @@
 
 Two have a say. The *owner* mutes a channel while one of its requests is in the house; the channel itself *holds* while
 more than `PAUSE_READING_BYTES` of answers wait for a peer that does not read. What was received meanwhile is delivered
-first, in a turn of its own, before the socket is read again.
+first, in a turn of its own, before the socket is read again. A peer that sends many requests at once gives way to the
+others in the same manner.
 """
 
 from __future__ import annotations
@@ -82,6 +83,12 @@ class FrameInput(ABC):
         reader.muted = False
         self._read_on()
 
+    def _give_way(self) -> None:
+        """Deliver the rest of what was received in another turn."""
+        if not self._reader.muted and not self.closed:
+            self._reader.muted = self._resuming = True
+            self._run_soon(self._resume)
+
     def _has_input(self) -> bool:
         """Whether received bytes wait above the socket."""
         return self._reader.backlog is not None
@@ -101,6 +108,8 @@ class FrameInput(ABC):
             self._refuse_frame(error)
         except Exception as error:
             self._break(error)
+        if self._reader.backlog is not None:
+            self._give_way()
         if not self.closed and not self._reader.muted:
             self._read_on()
 

@@ -2,13 +2,15 @@
 
 Bytes arrive either in borrowed memory (`feed`: the loop's shared buffer, valid during the call) or in place, in the
 buffer of a frame already begun (`target` and `filled`). While `muted`, nothing is delivered: what is left over of a
-read waits in a backlog that `resume` continues from without copying it again.
+read waits in a backlog that `resume` continues from without copying it again. So does what is left when `enough()` says
+after a frame that others want their turn: one read can hold ten thousand requests.
 A size below zero or above `max_frame_bytes` raises FrameSizeError: the connection has to go, since nothing after it
 can be trusted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 
 _read_size = Struct(">i").unpack_from
 SIZE_BYTES = 4
+
+
+def _never() -> bool:
+    return False
 
 
 class FrameSizeError(ValueError):
@@ -40,12 +46,15 @@ class FrameReader:
     """One connection's place in its incoming stream."""
 
     __slots__ = (
-        "_backlog_start", "_buffer", "_filled", "_frame", "_own", "_pool", "backlog", "max_frame_bytes",
+        "_backlog_start", "_buffer", "_enough", "_filled", "_frame", "_own", "_pool", "backlog", "max_frame_bytes",
         "muted", "on_frame", "prefix", "target",
     )  # fmt: skip
 
-    def __init__(self, pool: BufferPool, on_frame: FrameCallback, max_frame_bytes: int) -> None:
+    def __init__(
+        self, pool: BufferPool, on_frame: FrameCallback, max_frame_bytes: int, enough: Callable[[], bool] = _never
+    ) -> None:
         self._pool = pool
+        self._enough = enough
         self.on_frame = on_frame
         self.max_frame_bytes = max_frame_bytes
         self.muted = False
@@ -66,7 +75,8 @@ class FrameReader:
         return self.target is not None or self.prefix != b""
 
     def feed(self, view: memoryview, start: int, end: int) -> None:
-        """Take `view[start:end]`; complete frames are delivered at once. Only while neither muted nor mid-target."""
+        """Take `view[start:end]`; complete frames are delivered at once. Only while neither muted nor mid-target, and
+        with no backlog."""
         if self.prefix:
             start = self._finish_prefix(view, start, end)
         while end - start >= SIZE_BYTES:
@@ -83,7 +93,7 @@ class FrameReader:
                 return
             self.on_frame(view[start:stop], None)
             start = stop
-            if self.muted and start < end:
+            if start < end and (self.muted or self._enough()):
                 self._keep(view, start, end)
                 return
         if start < end:

@@ -131,6 +131,8 @@ class TlsDataChannel(DataChannel):
                     reader.feed(shared, 0, count)
                 else:
                     reader.filled(count)
+                if reader.backlog is not None or (tls.has_input and self._loop.overdue()):
+                    self._give_way()
         except FrameSizeError as error:
             self._refuse_frame(error)
         except OSError as error:  # ssl.SSLError is one
@@ -148,4 +150,5 @@ class TlsDataChannel(DataChannel):
 
     def _continue(self) -> None:
         self._reader.resume()
-        self._deliver()
+        if self._reader.backlog is None:
+            self._deliver()

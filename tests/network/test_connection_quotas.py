@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import pytest
+
 from signalbox.common.clock import ManualClock
 from signalbox.network.connection_quotas import BrokerLimits, ConnectionQuotas, CreationRate, ListenerLimits
 
 
 def quotas(broker: BrokerLimits, clock: ManualClock | None = None, **listeners: ListenerLimits) -> ConnectionQuotas:
-    return ConnectionQuotas(broker, listeners, clock or ManualClock())
+    """Descriptors are never scarce."""
+    return ConnectionQuotas(broker, listeners, clock or ManualClock(), lambda: False)
 
 
 def test_a_listeners_own_limit() -> None:
@@ -88,3 +93,89 @@ def test_other_limits_from_now_on_leave_what_is_open() -> None:
     assert counted.wait_seconds("CLIENT") > 0
     assert not counted.admit("CLIENT", "a")
     assert counted.admit("CLIENT", "b")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Newcomers, `listener address outcome` each: in, closed (by the limit per address) or waits (in the kernel)."""
+
+    broker: BrokerLimits
+    listeners: dict[str, ListenerLimits]
+    newcomers: str
+
+
+def rate(per_second: int) -> CreationRate:
+    return CreationRate(per_second)
+
+
+KAFKAS_RULES = {
+    "a listener that is full makes its newcomers wait, whoever they are": Case(
+        BrokerLimits(),
+        {"CLIENT": ListenerLimits(max_connections=1), "OTHER": ListenerLimits()},
+        "CLIENT a in, CLIENT b waits, OTHER b in",
+    ),
+    "the broker's limit counts all listeners and holds all but the protected ones": Case(
+        BrokerLimits(max_connections=2),
+        {"CLIENT": ListenerLimits(), "OTHER": ListenerLimits(), "REPLICATION": ListenerLimits(protected=True)},
+        "CLIENT a in, REPLICATION b in, CLIENT a waits, OTHER c waits, REPLICATION b in",
+    ),
+    "a protected listener has its own limit": Case(
+        BrokerLimits(),
+        {"REPLICATION": ListenerLimits(max_connections=1, protected=True)},
+        "REPLICATION a in, REPLICATION b waits",
+    ),
+    "an address counts over all listeners, protected ones too": Case(
+        BrokerLimits(max_per_ip=2),
+        {"CLIENT": ListenerLimits(), "REPLICATION": ListenerLimits(protected=True)},
+        "CLIENT a in, REPLICATION a in, CLIENT a closed, REPLICATION a closed, CLIENT b in",
+    ),
+    "an address's own limit may be lower, higher or nothing": Case(
+        BrokerLimits(max_per_ip=1, per_ip_overrides={"b": 2, "c": 0}),
+        {"CLIENT": ListenerLimits()},
+        "CLIENT a in, CLIENT a closed, CLIENT b in, CLIENT b in, CLIENT b closed, CLIENT c closed",
+    ),
+    "room comes before the address": Case(
+        BrokerLimits(max_connections=1, max_per_ip=0, per_ip_overrides={"a": 1}),
+        {"CLIENT": ListenerLimits()},
+        "CLIENT a in, CLIENT b waits",
+    ),
+    "the rate of the broker does not hold the protected listener, its own does": Case(
+        BrokerLimits(max_creation_rate=1),
+        {
+            "CLIENT": ListenerLimits(),
+            "REPLICATION": ListenerLimits(protected=True, creation_rate=rate(2)),
+        },
+        "CLIENT a in, CLIENT b waits, REPLICATION a in, REPLICATION a in, REPLICATION a waits",
+    ),
+    "whoever is closed for its address has been counted by the rate": Case(
+        BrokerLimits(max_per_ip=1),
+        {"CLIENT": ListenerLimits(creation_rate=rate(3))},
+        "CLIENT a in, CLIENT a closed, CLIENT a closed, CLIENT b waits",
+    ),
+}
+
+
+@pytest.mark.spec("L5")
+@pytest.mark.parametrize("rule", KAFKAS_RULES)
+def test_who_comes_in(rule: str) -> None:
+    case = KAFKAS_RULES[rule]
+    counted = ConnectionQuotas(case.broker, case.listeners, ManualClock(), lambda: False)
+    seen = []
+    for newcomer in case.newcomers.split(", "):
+        listener, address, _ = newcomer.split()
+        if counted.wait_seconds(listener) > 0:
+            outcome = "waits"
+        else:
+            outcome = "in" if counted.admit(listener, address) else "closed"
+        seen.append(f"{listener} {address} {outcome}")
+    assert ", ".join(seen) == case.newcomers
+
+
+def test_the_last_descriptors_are_for_brokers() -> None:
+    listeners = {"CLIENT": ListenerLimits(), "REPLICATION": ListenerLimits(protected=True)}
+    scarce = [True]
+    counted = ConnectionQuotas(BrokerLimits(), listeners, ManualClock(), lambda: scarce[0])
+    assert counted.wait_seconds("CLIENT") > 0
+    assert counted.wait_seconds("REPLICATION") == 0
+    scarce[0] = False
+    assert counted.wait_seconds("CLIENT") == 0

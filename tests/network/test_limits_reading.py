@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from signalbox.common.clock import ManualClock
 from signalbox.network.limits_reading import read_expiry_limits, read_quotas
 from tests.network.serving import configured
@@ -15,16 +17,66 @@ GIVEN = {
 }
 
 
+@pytest.mark.spec("L5")
 def test_which_key_limits_what() -> None:
     table, settings = configured(GIVEN)
     counted = read_quotas(table, settings, ManualClock())
     assert counted.admit("CLIENT", "10.0.0.1")
     assert counted.wait_seconds("CLIENT") > 0
     assert not counted.admit("REPLICATION", "10.0.0.1")
-    for address in "aabbc":
+    for address in "aab":
         counted.admit("REPLICATION", address)
+    assert counted.wait_seconds("REPLICATION") > 0, "the broker's key is also the limit of each listener"
+    counted.release("REPLICATION", "b")
     assert counted.wait_seconds("REPLICATION") == 0
-    assert counted.excess == 3
+    assert (counted.total, counted.excess) == (3, 0)
+    counted.admit("REPLICATION", "b")
+    assert counted.excess == 1
+
+
+FOR_ONE_LISTENER = ("max.connections", "max.connection.creation.rate", "connections.max.reauth.ms")
+FOR_ALL = (
+    "max.connections.per.ip",
+    "connections.max.idle.ms",
+    "socket.send.buffer.bytes",
+    "socket.receive.buffer.bytes",
+    "socket.request.max.bytes",
+    "socket.listen.backlog.size",
+    "connection.failed.authentication.delay.ms",
+    "sasl.server.max.receive.size",
+)
+
+
+@pytest.mark.spec("L5")
+@pytest.mark.parametrize(
+    ("key", "on_client"), [*((key, 21) for key in FOR_ONE_LISTENER), *((key, 20_000) for key in FOR_ALL)]
+)
+def test_what_a_listener_can_have_of_its_own(key: str, on_client: int) -> None:
+    """Kafka reads the others from the broker's own configuration: with a listener's prefix they do nothing."""
+    _, settings = configured(GIVEN | {key: "20000", f"listener.name.client.{key}": "21"})
+    assert settings.listener("CLIENT").number(key) == on_client
+    assert settings.listener("REPLICATION").number(key) == 20_000
+
+
+@pytest.mark.spec("L5")
+def test_the_listeners_of_brokers_are_protected() -> None:
+    names = ("CLIENT", "REPLICATION", "CONTROL")
+    given = {
+        "listeners": ",".join(f"{name}://127.0.0.1:0" for name in names),
+        "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in names),
+        "inter.broker.listener.name": "REPLICATION",
+        "control.plane.listener.name": "CONTROL",
+        "max.connections": "2",
+    }
+    table, settings = configured(given)
+    counted = read_quotas(table, settings, ManualClock())
+    for address in "ab":
+        counted.admit("CLIENT", address)
+    assert {name: counted.wait_seconds(name) > 0 for name in names} == {
+        "CLIENT": True,
+        "REPLICATION": False,
+        "CONTROL": False,
+    }
 
 
 def test_the_only_listener_is_not_protected() -> None:

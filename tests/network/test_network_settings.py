@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from signalbox.network.network_settings import parse_per_ip_overrides, read_network_settings
+from signalbox.network.network_settings import read_network_settings
 
 GIVEN = {
     "max.connections": "100",
@@ -71,8 +71,3 @@ def test_rules_over_several_keys() -> None:
         [],
     )
     assert not faults
-
-
-def test_overrides_per_address() -> None:
-    assert parse_per_ip_overrides("10.0.0.1:5, [::1]:7 ,host:0") == ({"10.0.0.1": 5, "::1": 7, "host": 0}, [])
-    assert parse_per_ip_overrides("10.0.0.1,:5,h:-1") == ({}, ["10.0.0.1", ":5", "h:-1"])

@@ -47,7 +47,7 @@ def test_a_burst_of_requests_is_served_in_turns() -> None:
     """One read holds all of them: asyncio looks at the control plane many times before the last is answered."""
 
     async def main() -> None:
-        async with data_channel() as (loop, owner, client):
+        async with data_channel() as (_, owner, client):
             numbers: list[int] = []
 
             def serve(frame: memoryview, buffer: object) -> None:

@@ -21,6 +21,7 @@ SHARED_RECEIVE_BUFFER_BYTES = 262_144  # one buffer for all idle connections of 
 MAX_IDLE_POOL_BYTES = 67_108_864  # receive buffers kept for reuse by one data loop; trimmed when not needed
 JOINED_SEND_BYTES = 65_536  # answers below this leave in one joined send, larger ones by sendmsg
 SENDFILE_FROM_BYTES = 32_768  # file slices above this go by sendfile (below, three calls cost more than a copy)
+SPARE_DESCRIPTORS = 256  # not for clients: logs and brokers need some (a quarter of them where the limit is low)
 ACCEPTS_PER_TURN = 16  # new connections taken from one listener before others are served
 CONTROL_ACCEPTS_PER_TURN = 2  # the same on a control plane: each costs a transport of asyncio
 MAX_CALLBACKS_AT_ONCE = 8  # threads of one listener that wait for somebody's own authentication callback

@@ -1,13 +1,12 @@
 """What both planes' acceptors have in common: newcomers in portions, and a pause when there is no room.
 
-When limits leave no room (`ready` says so), or the process is out of descriptors, the listening socket is not looked at
-for a while: the kernel's backlog holds the newcomers meanwhile, as Kafka's blocked acceptor does.
+When limits leave no room (`ready` says so), or the system gives no socket, the listening socket is not looked at for a
+while: the kernel's backlog holds the newcomers meanwhile, as Kafka's blocked acceptor does.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import socket
 from abc import ABC, abstractmethod
@@ -15,7 +14,6 @@ from collections.abc import Callable
 from typing import Any
 
 _RETRY_SECONDS = 0.1
-_OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 Ready = Callable[[], float]
 Accepted = Callable[[socket.socket, Any], None]
@@ -38,6 +36,7 @@ class Acceptor(ABC):
         self._started = False
         self._paused_at: float | None = None
         self._paused_before = 0.0
+        self._fails = False
 
     @property
     def paused_seconds(self) -> float:
@@ -78,12 +77,17 @@ class Acceptor(ABC):
             except (BlockingIOError, InterruptedError, ConnectionError):
                 return
             except OSError as error:
-                if error.errno not in _OUT_OF_RESOURCES:
-                    raise
-                log.warning("cannot accept on %s: %s", self._sock.getsockname(), error)
-                self._pause(_RETRY_SECONDS)
+                self._failed(error)
                 return
+            self._fails = False
             self._accepted(sock, address)
+
+    def _failed(self, error: OSError) -> None:
+        """Out of descriptors or memory, or a network that is down: whatever it is, it may pass. Said once."""
+        if not self._fails:
+            self._fails = True
+            log.warning("cannot accept on %s, newcomers wait: %s", self._sock.getsockname(), error)
+        self._pause(_RETRY_SECONDS)
 
     def _pause(self, seconds: float) -> None:
         self._paused_at = self._asyncio_loop.time()

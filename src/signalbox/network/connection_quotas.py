@@ -1,14 +1,15 @@
 """How many connections there may be: for the broker, a listener, an address; and how fast they come (facts 1.11).
 
 The acceptor asks `wait_seconds` before it accepts (creation rates, `max.connections` of listener and broker) and
-`admit` afterwards (per address; over the limit is closed at once). The inter-broker listener is protected when the
-broker has others: broker-wide limits do not hold it back, since replication must not lose to a storm of clients.
+`admit` afterwards (per address; over the limit is closed at once). The listeners of brokers are protected when there
+are others: broker-wide limits do not hold them back, since neither replication nor the controller must lose to a storm
+of clients, and the last file descriptors are theirs. Kafka protects the inter-broker listener alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from signalbox.common.clock import Clock
@@ -68,7 +69,14 @@ class BrokerLimits:
 class ConnectionQuotas:
     """Counts what is open. Every `admit` that is True is followed by one `release`."""
 
-    def __init__(self, limits: BrokerLimits, listeners: Mapping[str, ListenerLimits], clock: Clock) -> None:
+    def __init__(
+        self,
+        limits: BrokerLimits,
+        listeners: Mapping[str, ListenerLimits],
+        clock: Clock,
+        descriptors_are_scarce: Callable[[], bool],
+    ) -> None:
+        self._descriptors_are_scarce = descriptors_are_scarce
         self._limits = limits
         self._listeners = listeners
         self._clock = clock
@@ -95,20 +103,20 @@ class ConnectionQuotas:
             return _RETRY_SECONDS
         wait = limits.creation_rate.wait_seconds(now)
         if not limits.protected:
-            if self.total >= self._limits.max_connections:
+            if self.total >= self._limits.max_connections or self._descriptors_are_scarce():
                 return max(wait, _RETRY_SECONDS)
             wait = max(wait, self._rate.wait_seconds(now))
         return wait
 
     def admit(self, listener: str, address: str) -> bool:
-        """Count a new connection; False when its address has too many."""
-        limit = self._limits.per_ip_overrides.get(address, self._limits.max_per_ip)
-        if self._by_address[address] >= limit:
-            return False
+        """Count a new connection; False when its address has too many. Creation rates count it all the same."""
         limits = self._listeners[listener]
         limits.creation_rate.count()
         if not limits.protected:
             self._rate.count()
+        limit = self._limits.per_ip_overrides.get(address, self._limits.max_per_ip)
+        if self._by_address[address] >= limit:
+            return False
         self.total += 1
         self._by_listener[listener] += 1
         self._by_address[address] += 1

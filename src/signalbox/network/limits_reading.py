@@ -9,22 +9,25 @@ from signalbox.network.connection_quotas import (
     CreationRate,
     ListenerLimits,
 )
+from signalbox.network.descriptors import Descriptors
 from signalbox.network.idle_expiry import ExpiryLimits
 from signalbox.network.listener_table import ListenerTable
-from signalbox.network.network_settings import ListenerSettings, NetworkSettings, parse_per_ip_overrides
+from signalbox.network.network_settings import ListenerSettings, NetworkSettings
+from signalbox.network.per_ip_overrides import parse_per_ip_overrides
+from signalbox.network.plane import DATA
 
 _COUNT_KEY = "max.connections"
 _RATE_KEY = "max.connection.creation.rate"
-_UNLIMITED = 2**31 - 1
 
 
 def read_quotas(table: ListenerTable, settings: NetworkSettings, clock: Clock) -> ConnectionQuotas:
     """The connection quotas of a node."""
-    return ConnectionQuotas(*read_limits(table, settings), clock)
+    return ConnectionQuotas(*read_limits(table, settings), clock, Descriptors().scarce)
 
 
 def read_limits(table: ListenerTable, settings: NetworkSettings) -> tuple[BrokerLimits, dict[str, ListenerLimits]]:
-    """The broker's and the listeners' limits. A listener has some of its own only where its prefixed keys are set."""
+    """The broker's and the listeners' limits. A key without prefix holds for the broker, and for each listener that has
+    not its own (facts 1.8)."""
     everywhere = settings.everywhere
     overrides, _ = parse_per_ip_overrides(everywhere.text("max.connections.per.ip.overrides"))
     broker = BrokerLimits(
@@ -35,9 +38,9 @@ def read_limits(table: ListenerTable, settings: NetworkSettings) -> tuple[Broker
     )
     listeners = {
         row.name: ListenerLimits(
-            max_connections=_own(settings.listener(row.name), _COUNT_KEY),
-            creation_rate=CreationRate(_own(settings.listener(row.name), _RATE_KEY)),
-            protected=row.inter_broker and len(table) > 1,
+            max_connections=settings.listener(row.name).number(_COUNT_KEY),
+            creation_rate=CreationRate(settings.listener(row.name).number(_RATE_KEY)),
+            protected=(row.inter_broker or row.plane != DATA) and len(table) > 1,
         )
         for row in table
     }
@@ -52,7 +55,3 @@ def read_expiry_limits(settings: ListenerSettings) -> ExpiryLimits:
         stall=settings.number("connection.write.stall.timeout.ms") / 1000,
         setup=settings.number("connection.setup.timeout.ms") / 1000,
     )
-
-
-def _own(settings: ListenerSettings, key: str) -> int:
-    return settings.number(key) if key in settings.own else _UNLIMITED

@@ -7,15 +7,13 @@ under `<mechanism>.<key>`. Mechanism keys without the listener prefix never coun
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 from signalbox.common.config_table import ConfigFault, Value
 from signalbox.network.config_rows import NETWORK_CONFIG, PREFIXED_KEYS
-
-_PER_IP_OVERRIDE = re.compile(r"(?P<host>\[[0-9a-zA-Z\-%._:]+\]|[0-9a-zA-Z\-%._:]+):(?P<count>[0-9]{1,10})")
+from signalbox.network.per_ip_overrides import parse_per_ip_overrides
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +134,7 @@ def _check_together(settings: ListenerSettings, given: Mapping[str, str], faults
     overrides_key = "max.connections.per.ip.overrides"
     overrides, problems = parse_per_ip_overrides(settings.text(overrides_key))
     faults += [
-        ConfigFault(overrides_key, entry, "is not host:count", "Write 10.0.0.7:100, comma-separated")
-        for entry in problems
+        ConfigFault(overrides_key, entry, problem, "Write 10.0.0.7:100, comma-separated") for entry, problem in problems
     ]
     if settings.number("max.connections.per.ip") == 0 and not overrides:
         faults.append(
@@ -148,16 +145,3 @@ def _check_together(settings: ListenerSettings, given: Mapping[str, str], faults
                 f"Allow some addresses in {overrides_key}, or raise the limit",
             )
         )
-
-
-def parse_per_ip_overrides(text: str) -> tuple[dict[str, int], list[str]]:
-    """host → connections allowed, and the pieces that could not be read."""
-    overrides: dict[str, int] = {}
-    problems = []
-    for piece in filter(None, map(str.strip, text.split(","))):
-        match = _PER_IP_OVERRIDE.fullmatch(piece)
-        if match is not None:
-            overrides[match["host"].strip("[]")] = int(match["count"])
-        else:
-            problems.append(piece)
-    return overrides, problems

@@ -237,7 +237,9 @@ class SocketServer:
             candidates = [
                 connection
                 for connection in self.connections()
-                if not connection.busy and not connection.listener.row.inter_broker
+                if not connection.busy
+                and connection.listener.row.plane == DATA
+                and not connection.listener.row.inter_broker
             ]
             candidates.sort(key=lambda connection: connection.channel.active_at)
             for connection in candidates[:excess]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from signalbox.metadata.store.port import StoreError
+from signalbox.network.descriptors import raise_limit
 from signalbox.protocol.error_table import KafkaError
 from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.wiring.config_check import check_node_config
@@ -109,6 +110,7 @@ def main(arguments: list[str]) -> int:
     start_logging(str(config.node_id))
     for warning in config.warnings:
         log.warning("%s", warning)
+    raise_limit()
     try:
         with asyncio.Runner(loop_factory=MeasuredLoop if config["data.plane.measure.polls"] else None) as runner:
             runner.run(serve(config))

@@ -1,0 +1,46 @@
+"""`max.connections.per.ip.overrides`: which addresses may have how many connections.
+
+host:count pairs, the last colon counts. A host is an address in any notation, or a name: it is looked up when the value
+is read, as Kafka does, and stands for all of its addresses (in Kafka for the first one).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+
+from signalbox.transport.socket_address import address_of
+
+_PAIR = re.compile(r"(?P<host>\[[0-9a-zA-Z\-%._:]+\]|[0-9a-zA-Z\-%._:]+):(?P<count>[0-9]{1,10})")
+
+
+def parse_per_ip_overrides(text: str) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """Address, written as `address_of` writes a peer's → connections allowed; and (piece, what is wrong with it)."""
+    overrides: dict[str, int] = {}
+    problems = []
+    for piece in filter(None, map(str.strip, text.split(","))):
+        match = _PAIR.fullmatch(piece)
+        if match is None:
+            problems.append((piece, "is not host:count"))
+            continue
+        addresses = _addresses(match["host"].strip("[]"))
+        if not addresses:
+            problems.append((piece, "names a host that is not known here"))
+        overrides.update(dict.fromkeys(addresses, int(match["count"])))
+    return overrides, problems
+
+
+def _addresses(host: str) -> list[str]:
+    try:
+        literal = ipaddress.ip_address(host)
+    except ValueError:
+        return _looked_up(host)
+    return [str(getattr(literal, "ipv4_mapped", None) or literal)]
+
+
+def _looked_up(host: str) -> list[str]:
+    try:
+        return [address_of(found[4])[0] for found in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+    except (OSError, UnicodeError):
+        return []

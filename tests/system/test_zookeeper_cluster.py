@@ -9,10 +9,14 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from confluent_kafka.cimpl import NewTopic
+from typer.testing import CliRunner
 
+from signalbox.cli.main import app
 from signalbox.testing.chaos.free_ports import free_ports
+from signalbox.testing.chaos.group import read_everything
 from signalbox.testing.chaos.state_reader import state_in_zookeeper
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
@@ -140,6 +144,29 @@ def test_kafkas_own_config_tool_knows_our_brokers_and_we_its_configs(chroot: str
     with state_in_zookeeper(chroot) as state:
         assert state.configs("brokers/9") == {"log.retention.ms": "7200000"}
         assert state.configs("brokers/2") == {"log.retention.ms": "3600000"}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("M1")
+def test_a_cluster_outgrows_its_host(server: ZooKeeperServer, tmp_path: Path) -> None:
+    """From SQLite to ZooKeeper and back by `signalbox store copy`, with the logs as they are."""
+    file, chroot = f"sqlite:{tmp_path / 'metadata.db'}", f"zookeeper:{server.address}/grown"
+    sent = 0
+    for store, moved_from in ((file, None), (chroot, file), (f"sqlite:{tmp_path / 'again.db'}", chroot)):
+        if moved_from is not None:
+            moved = CliRunner().invoke(app, ["store", "copy", "--from", moved_from, "--to", store])
+            assert moved.exit_code == 0, moved.stderr
+        with ProcessCluster(tmp_path / "cluster", 3, overrides={**QUICK, "metadata.store": store}) as cluster:
+            settings = {"bootstrap.servers": cluster.bootstrap(), "log_level": 2}
+            if moved_from is None:
+                create(AdminClient(settings), TOPIC)
+            producer = Producer({**settings, "acks": "all"})
+            for number in range(sent, sent + 100):
+                producer.produce(TOPIC, b"0 %d x" % number, partition=0)
+            assert producer.flush(30) == 0
+            sent += 100
+            found = [record for _, record in read_everything(cluster.bootstrap(), TOPIC, 1, 30)[0]]
+            assert len(found) == sent
 
 
 def shell(connect: str, *commands: str) -> list[str]:

@@ -8,7 +8,21 @@ from typing import Annotated
 
 import typer
 
-from signalbox.cli import acl, cluster, config, group, pipeline, planes, reassign, start, storage, topic, up, user
+from signalbox.cli import (
+    acl,
+    cluster,
+    config,
+    group,
+    pipeline,
+    planes,
+    reassign,
+    start,
+    storage,
+    store,
+    topic,
+    up,
+    user,
+)
 from signalbox.cli.connect import COMMAND_CONFIG
 from signalbox.cli.demo.run import demo
 
@@ -33,6 +47,7 @@ app.add_typer(acl.app, name="acl")
 app.add_typer(user.app, name="user")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(storage.app, name="storage")
+app.add_typer(store.app, name="store")
 app.add_typer(pipeline.app, name="pipeline")
 
 

@@ -33,6 +33,8 @@ PREFIXED_ACLS = "/kafka-acl-extended/prefixed"
 EXTENDED_ACL_CHANGES = "/kafka-acl-extended-changes"
 EXTENDED_ACL_CHANGE_PREFIX = "/kafka-acl-extended-changes/acl_changes_"
 
+UNFINISHED_COPY = "/signalbox_unfinished_copy"  # ours: no broker starts on a store that has it
+
 DEFAULT_ENTITY = "<default>"  # the entity name that stands for "all without their own"
 
 ROOTS: tuple[str, ...] = (

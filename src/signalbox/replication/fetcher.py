@@ -202,10 +202,14 @@ class Fetcher:
     def _relocate(self, followed: FollowedPartition, range_: tuple[int, int] | None) -> None:
         if followed.removed:
             return
+        stood = followed.fetch_offset, followed.last_fetched_epoch
         if range_ is None:
             self._delay(followed)
         elif self._guarded(followed, lambda: followed.relocate(*range_)):
             _log.warning("%s: goes on at %d", followed.partition, followed.fetch_offset)
+            if (followed.fetch_offset, followed.last_fetched_epoch) == stood:
+                self._delay(followed)  # the leader will say the same again: not as fast as it can
+                return
             self._session.want(followed)
             self.pump()
 

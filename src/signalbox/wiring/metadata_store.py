@@ -13,6 +13,7 @@ from typing import Any
 from signalbox.common.clock import Clock
 from signalbox.common.config_table import ConfigFault, Value
 from signalbox.common.start_refused import StartRefused, reason
+from signalbox.metadata import layout
 from signalbox.metadata.store.port import MetadataStore, StoreError
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.metadata.store.zookeeper.connect_string import parse_connect_string
@@ -60,6 +61,14 @@ async def open_store(values: Mapping[str, Any], clock: Clock) -> MetadataStore:
     except StoreError as error:
         raise StartRefused([ConfigFault(key, setting, str(error), remedy)]) from error
     return store
+
+
+async def refuse_unfinished_copy(store: MetadataStore, values: Mapping[str, Value]) -> None:
+    """StartRefused on a store that `signalbox store copy` has not filled yet: half a cluster looks like a whole one."""
+    if await store.read(layout.UNFINISHED_COPY) is not None:
+        key, setting = _setting(values)
+        remedy = "Run signalbox store copy (or restore) again until it is through"
+        raise StartRefused([ConfigFault(key, setting, "holds a copy that is not finished", remedy)])
 
 
 def _setting(values: Mapping[str, Value]) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.housekeeping import Housekeeping
-from signalbox.wiring.metadata_store import open_store
+from signalbox.wiring.metadata_store import open_store, refuse_unfinished_copy
 from signalbox.wiring.parts import NodeParts, build_parts
 from signalbox.wiring.taken_addresses import refuse_taken_addresses
 
@@ -54,6 +54,7 @@ class Node:
         """Returns when the broker is a live member of its cluster and serves. StartRefused names the key to change;
         OSError, RuntimeError, StoreError and KafkaError when it fails otherwise."""
         store = self._store = await open_store(self.config.values, self.clock)
+        await refuse_unfinished_copy(store, self.config.values)
         await create_roots(store)
         cluster_id = await read_or_create_cluster_id(store)
         parts = self._parts = await build_parts(self.config, store, cluster_id, self.clock, self._fail)

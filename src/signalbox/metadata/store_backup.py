@@ -1,0 +1,112 @@
+"""A backup of a cluster's metadata: one JSON object a line, the first says what it is, the last proves it is whole.
+
+    {"format":"signalbox-metadata","version":1,"cluster_id":"..."}
+    {"path":"/brokers/topics/t","data":"{...}"}          (data null for an entry without any)
+    {"entries":412,"sha256":"..."}                        (of all lines before it)
+
+Entries are text in every store (the port's rule), so a backup can be read, compared and kept under version control.
+What was decided after it is lost when it is restored, replicas that left the ISR since then among it: a backup is for
+when the store itself is lost. It may hold credentials (SCRAM, passwords in configs): it is written for its owner alone
+to read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from signalbox.metadata import layout
+from signalbox.metadata.cluster_id import read_cluster_id
+from signalbox.metadata.json_text import decode_json, encode_json
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import ROOT, Create, MetadataStore, Operation
+from signalbox.metadata.store_copy import CopyRefused, lasting
+
+_FORMAT, _VERSION = "signalbox-metadata", 1
+_TRIES = 5
+LEADER_EPOCH_STEP = 100_000  # more elections than a partition has between two backups
+
+
+class BadBackup(ValueError):
+    """The file is no backup, or not a whole one."""
+
+
+async def take_backup(store: MetadataStore, path: Path) -> int:
+    """Write a backup of a store that may be in use; the number of entries. A file that exists is left alone
+    (FileExistsError). CopyRefused when the store holds no cluster or changes all the time."""
+    cluster_id = await read_cluster_id(store)
+    if cluster_id is None:
+        raise CopyRefused("the store holds no cluster: it has no /cluster/id")
+    entries = lasting(await store.read_tree(ROOT))
+    for _ in range(_TRIES):
+        # A tree is read entry by entry where an engine knows no snapshots: two equal looks are one moment.
+        before, entries = entries, lasting(await store.read_tree(ROOT))
+        if before == entries:
+            break
+    else:
+        raise CopyRefused("the store changes all the time: try again when fewer changes are made")
+    _write(path, encode_backup(cluster_id, entries))
+    return len(entries)
+
+
+async def opened_backup(content: bytes) -> MetadataStore:
+    """A backup file's bytes as a store that can be copied from, every leader epoch raised. BadBackup.
+
+    The brokers' logs are newer than the backup: an epoch that was used after it must not be used again for other
+    records, or replicas could not tell where their logs part."""
+    store = MemoryMetadataStore(SharedEntries())
+    entries = decode_backup(content)
+    operations: list[Operation] = [Create(path, _with_raised_epoch(path, data)) for path, data in entries.items()]
+    await store.commit(operations)
+    return store
+
+
+def encode_backup(cluster_id: str, entries: Mapping[str, bytes | None]) -> bytes:
+    """The file's bytes."""
+    lines = [_line({"format": _FORMAT, "version": _VERSION, "cluster_id": cluster_id})]
+    for path, data in entries.items():
+        lines.append(_line({"path": path, "data": None if data is None else data.decode()}))
+    body = b"".join(lines)
+    return body + _line({"entries": len(entries), "sha256": hashlib.sha256(body).hexdigest()})
+
+
+def decode_backup(content: bytes) -> dict[str, bytes | None]:
+    """Path and data of every entry. BadBackup says what is wrong."""
+    lines = content.splitlines(keepends=True)
+    try:
+        first, *rows, last = (json.loads(line) for line in lines)
+        if (first["format"], first["version"]) != (_FORMAT, _VERSION):
+            raise BadBackup(f"it is of format {first['format']!r}, version {first['version']!r}")
+        entries = {str(row["path"]): None if row["data"] is None else str(row["data"]).encode() for row in rows}
+        whole = last["entries"] == len(rows) == len(entries)
+        proof = last["sha256"]
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, BadBackup):
+            raise
+        raise BadBackup(f"it is no backup, or was cut short: {error!r}") from error
+    if not whole or proof != hashlib.sha256(b"".join(lines[:-1])).hexdigest():
+        raise BadBackup("it is not as it was written: entries are missing or changed")
+    return entries
+
+
+def _with_raised_epoch(path: str, data: bytes | None) -> bytes | None:
+    if data is None or not (path.startswith(layout.TOPICS + "/") and path.endswith("/state")):
+        return data
+    state = decode_json(data, path)
+    return encode_json({**state, "leader_epoch": int(state["leader_epoch"]) + LEADER_EPOCH_STEP})
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _write(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

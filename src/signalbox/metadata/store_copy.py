@@ -1,0 +1,138 @@
+"""A cluster's metadata moved from one store to another: checked, and safe to begin again when it was cut short.
+
+The cluster must be down: what lasts is copied, what belongs to a session (registrations, the controller) is not, and
+neither are change notifications, which only running brokers read. Until the copy is complete the target carries a mark
+that no broker starts on. Versions of entries begin anew in the target; brokers learn them when they start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from signalbox.metadata import layout
+from signalbox.metadata.cluster_id import read_cluster_id
+from signalbox.metadata.json_text import decode_json, encode_json
+from signalbox.metadata.store.port import (
+    ROOT,
+    Create,
+    Delete,
+    Entry,
+    MetadataStore,
+    Operation,
+    Write,
+    size_bytes,
+)
+
+_OPERATIONS_PER_COMMIT = 500
+# Below these are only notifications, which no broker that starts reads.
+_NOTIFICATIONS = (
+    layout.CONFIG_CHANGES,
+    layout.ACL_CHANGES,
+    layout.EXTENDED_ACL_CHANGES,
+    layout.ISR_CHANGES,
+    layout.LOG_DIR_EVENTS,
+)
+
+Progress = Callable[[int, int], None]  # entries done, entries in all
+
+
+class CopyRefused(Exception):
+    """Nothing was copied, or what was copied is not complete; the text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyReport:
+    """What a copy found and did. `to_write` counts what the target lacked or had otherwise."""
+
+    cluster_id: str
+    entries: int
+    to_write: int
+
+
+async def copy_store(
+    source: MetadataStore, target: MetadataStore, progress: Progress = lambda done, all_: None, dry_run: bool = False
+) -> CopyReport:
+    """Make the target hold what the source holds. CopyRefused, StoreError."""
+    cluster_id = await read_cluster_id(source)
+    if cluster_id is None:
+        raise CopyRefused("the source holds no cluster: it has no /cluster/id")
+    for name, store in (("source", source), ("target", target)):
+        if present := await store.children(layout.BROKER_IDS):
+            raise CopyRefused(f"the {name} has live brokers ({', '.join(present)}): stop the whole cluster first")
+    wanted = lasting(await source.read_tree(ROOT))
+    await _refuse_foreign(target, cluster_id, wanted)
+    operations = list(_operations(wanted, lasting(await target.read_tree(ROOT))))
+    report = CopyReport(cluster_id, len(wanted), len(operations))
+    if dry_run or not operations:
+        return report
+    if await target.read(layout.UNFINISHED_COPY) is None:
+        await target.commit([Create(layout.UNFINISHED_COPY, encode_json({"version": 1, "cluster_id": cluster_id}))])
+    done = 0
+    progress(done, len(operations))
+    for part in _parts(operations, target.max_commit_bytes):
+        await target.commit(part)
+        done += len(part)
+        progress(done, len(operations))
+    await _check(source, target, wanted)
+    await target.commit([Delete(layout.UNFINISHED_COPY)])
+    return report
+
+
+def lasting(tree: Mapping[str, Entry]) -> dict[str, bytes | None]:
+    """Path and data of what a copy takes along, parents first."""
+    return {
+        path: entry.data
+        for path, entry in sorted(tree.items())
+        if path not in (ROOT, layout.UNFINISHED_COPY)
+        and not entry.session_id
+        and not any(path.startswith(folder + "/") for folder in _NOTIFICATIONS)
+    }
+
+
+async def _refuse_foreign(target: MetadataStore, cluster_id: str, wanted: Mapping[str, bytes | None]) -> None:
+    """An empty target is fine, so is one that this copy was begun in, or that has it all; any other is not touched."""
+    mark = await target.read(layout.UNFINISHED_COPY)
+    if mark is not None:
+        begun = decode_json(mark.data, layout.UNFINISHED_COPY).get("cluster_id")
+        if begun != cluster_id:
+            raise CopyRefused(f"the target holds an unfinished copy of another cluster, {begun}: name an empty store")
+        return
+    present = lasting(await target.read_tree(ROOT))
+    if present == wanted:
+        return
+    if any(data for data in present.values()) or present.keys() - set(layout.ROOTS):
+        other = await read_cluster_id(target)
+        raise CopyRefused(f"the target is not empty (it holds the cluster {other}): name an empty store")
+
+
+def _operations(wanted: Mapping[str, bytes | None], present: Mapping[str, bytes | None]) -> Iterator[Operation]:
+    for path, data in wanted.items():
+        if path not in present:
+            yield Create(path, data)
+        elif present[path] != data:
+            yield Write(path, data)
+    # What the source has lost since a copy was begun: children first.
+    for path in sorted(present.keys() - wanted.keys(), reverse=True):
+        yield Delete(path)
+
+
+def _parts(operations: list[Operation], limit_bytes: int) -> Iterator[list[Operation]]:
+    part: list[Operation] = []
+    left_bytes = limit_bytes
+    for operation in operations:
+        needed_bytes = size_bytes(operation)
+        if part and (needed_bytes > left_bytes or len(part) == _OPERATIONS_PER_COMMIT):
+            yield part
+            part, left_bytes = [], limit_bytes
+        part.append(operation)
+        left_bytes -= needed_bytes
+    if part:
+        yield part
+
+
+async def _check(source: MetadataStore, target: MetadataStore, wanted: Mapping[str, bytes | None]) -> None:
+    if lasting(await source.read_tree(ROOT)) != wanted:
+        raise CopyRefused("the source changed meanwhile: stop whatever writes to it, and run the copy again")
+    if lasting(await target.read_tree(ROOT)) != wanted:
+        raise CopyRefused("the target does not hold what was written: stop whatever writes to it, and run it again")

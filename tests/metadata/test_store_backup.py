@@ -1,0 +1,90 @@
+"""A backup file: whole or refused, readable by its owner alone."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+from pathlib import Path
+
+import pytest
+
+from signalbox.metadata.cluster_id import read_or_create_cluster_id
+from signalbox.metadata.layout import create_roots
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import ROOT, Create
+from signalbox.metadata.store_backup import (
+    LEADER_EPOCH_STEP,
+    BadBackup,
+    decode_backup,
+    encode_backup,
+    opened_backup,
+    take_backup,
+)
+from signalbox.metadata.store_copy import CopyRefused, copy_store, lasting
+
+ENTRIES: dict[str, bytes | None] = {"/cluster": None, "/cluster/id": b'{"version":"1","id":"x"}', "/ü": "ä\n".encode()}
+
+
+def test_from_store_to_file_to_store(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await create_roots(store)
+        await read_or_create_cluster_id(store)
+        await store.open_session()
+        await store.commit([Create("/brokers/ids/1", b"{}", of_session=True), Create("/config/users/a", b"{}")])
+        file = tmp_path / "backup.jsonl"
+        entries = await take_backup(store, file)
+        assert entries == len(file.read_bytes().splitlines()) - 2
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        with pytest.raises(FileExistsError):
+            await take_backup(store, file)
+        restored = MemoryMetadataStore(SharedEntries())
+        await copy_store(await opened_backup(file.read_bytes()), restored)
+        assert lasting(await restored.read_tree(ROOT)) == lasting(await store.read_tree(ROOT))
+
+    asyncio.run(scenario())
+
+
+def test_restored_leaders_begin_epochs_that_no_log_has_seen() -> None:
+    path = "/brokers/topics/t/partitions/0/state"
+    parents: dict[str, bytes | None] = dict.fromkeys(
+        ("/brokers", "/brokers/topics", "/brokers/topics/t", "/brokers/topics/t/partitions", path.rpartition("/")[0])
+    )
+    state = b'{"version":1,"leader":2,"leader_epoch":41,"controller_epoch":3,"isr":[2,1]}'
+
+    async def scenario() -> None:
+        store = await opened_backup(encode_backup("x", {**parents, path: state}))
+        entry = await store.read(path)
+        assert entry is not None
+        assert entry.data == state.replace(b"41", str(41 + LEADER_EPOCH_STEP).encode())
+
+    asyncio.run(scenario())
+
+
+def test_an_empty_store_has_no_backup(tmp_path: Path) -> None:
+    with pytest.raises(CopyRefused, match="no cluster"):
+        asyncio.run(take_backup(MemoryMetadataStore(SharedEntries()), tmp_path / "b"))
+    assert not (tmp_path / "b").exists()
+
+
+def test_every_entry_comes_back() -> None:
+    assert decode_backup(encode_backup("x", ENTRIES)) == ENTRIES
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"garbage",
+        b"\xff\xfe",
+        b'{"format":"other","version":1}\n{"entries":0,"sha256":""}\n',
+        encode_backup("x", ENTRIES)[:-20],
+        b"".join(encode_backup("x", ENTRIES).splitlines(keepends=True)[:-2]),
+        b"".join(line for n, line in enumerate(encode_backup("x", ENTRIES).splitlines(keepends=True)) if n != 1),
+        encode_backup("x", ENTRIES).replace(b'"x"', b'"y"'),
+        b"[]\n" * 3,
+    ],
+)
+def test_what_is_not_whole_is_refused(content: bytes) -> None:
+    with pytest.raises(BadBackup):
+        decode_backup(content)

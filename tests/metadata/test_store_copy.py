@@ -1,0 +1,149 @@
+"""Metadata moved between stores: everything that lasts, nothing that does not, and safe to begin again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+
+from signalbox.metadata import layout
+from signalbox.metadata.cluster_id import read_cluster_id, read_or_create_cluster_id
+from signalbox.metadata.layout import create_roots
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import (
+    ROOT,
+    Create,
+    Delete,
+    Fence,
+    Operation,
+    Outcome,
+    StoreUnavailable,
+    Write,
+)
+from signalbox.metadata.store_copy import CopyRefused, copy_store, lasting
+
+
+class Failing(MemoryMetadataStore):
+    """Is gone after so many commits."""
+
+    commits_left = 0
+
+    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
+        if not self.commits_left:
+            raise StoreUnavailable("gone")
+        self.commits_left -= 1
+        return await super().commit(operations, fence)
+
+
+async def source() -> MemoryMetadataStore:
+    store = MemoryMetadataStore(SharedEntries())
+    await create_roots(store)
+    await read_or_create_cluster_id(store)
+    await store.open_session()
+    await store.commit(
+        [
+            Create("/controller_epoch", b"7"),
+            Create("/controller", b"me", of_session=True),
+            Create("/brokers/topics/t", b'{"partitions":{"0":[1]}}'),
+            Create("/brokers/topics/t/partitions"),
+            Create("/config/topics/t", b'{"version":1,"config":{}}'),
+            Create("/config/changes/config_change_", b"news", numbered=True),
+        ]
+    )
+    return store
+
+
+def empty() -> MemoryMetadataStore:
+    return MemoryMetadataStore(SharedEntries())
+
+
+def run(scenario: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(scenario())  # type: ignore[arg-type]
+
+
+def test_all_that_lasts_is_there_afterwards() -> None:
+    async def scenario() -> None:
+        old, new = await source(), empty()
+        seen: list[tuple[int, int]] = []
+        report = await copy_store(old, new, lambda done, total: seen.append((done, total)))
+        assert report.cluster_id == await read_cluster_id(new) == await read_cluster_id(old)
+        tree = await new.read_tree(ROOT)
+        assert lasting(tree) == lasting(await old.read_tree(ROOT))
+        assert "/brokers/topics/t/partitions" in tree
+        assert not {"/controller", layout.UNFINISHED_COPY} & tree.keys()
+        assert not any(path.startswith("/config/changes/") for path in tree)
+        assert seen[0] == (0, report.to_write)
+        assert seen[-1] == (report.to_write, report.to_write)
+        assert (await copy_store(old, new)).to_write == 0, "a second time there is nothing to do"
+
+    run(scenario)
+
+
+def test_a_dry_run_writes_nothing() -> None:
+    async def scenario() -> None:
+        new = empty()
+        report = await copy_store(await source(), new, dry_run=True)
+        assert report.to_write == report.entries > 10
+        assert list(await new.read_tree(ROOT)) == [ROOT]
+
+    run(scenario)
+
+
+def test_cut_short_it_is_marked_and_run_again() -> None:
+    async def scenario() -> None:
+        old, shared = await source(), SharedEntries()
+        cut = Failing(shared)
+        cut.commits_left, cut.max_commit_bytes = 3, 400
+        with pytest.raises(StoreUnavailable):
+            await copy_store(old, cut)
+        again = MemoryMetadataStore(shared)
+        assert await again.read(layout.UNFINISHED_COPY) is not None
+        # Meanwhile the source has changed: what was copied already is corrected.
+        await old.commit([Write("/controller_epoch", b"8"), Delete("/config/topics/t")])
+        await copy_store(old, again)
+        assert lasting(await again.read_tree(ROOT)) == lasting(await old.read_tree(ROOT))
+        assert await again.read(layout.UNFINISHED_COPY) is None
+
+    run(scenario)
+
+
+def test_what_must_not_be_mixed_is_refused_and_left_alone() -> None:
+    async def scenario() -> None:
+        old, other = await source(), await source()
+        before = await other.read_tree(ROOT)
+        with pytest.raises(CopyRefused, match="not empty"):
+            await copy_store(old, other)
+        assert await other.read_tree(ROOT) == before
+        with pytest.raises(CopyRefused, match="no cluster"):
+            await copy_store(empty(), empty())
+        await old.commit([Create("/brokers/ids/3", b"{}", of_session=True)])
+        with pytest.raises(CopyRefused, match=r"source has live brokers \(3\)"):
+            await copy_store(old, empty())
+        marked = empty()
+        await marked.commit([Create(layout.UNFINISHED_COPY, b'{"version":1,"cluster_id":"another"}')])
+        with pytest.raises(CopyRefused, match="unfinished copy of another cluster, another"):
+            await copy_store(await source(), marked)
+
+    run(scenario)
+
+
+def test_a_source_that_changes_meanwhile_is_noticed() -> None:
+    async def scenario() -> None:
+        old, new = await source(), empty()
+        new.max_commit_bytes = 400  # many commits, so that others get their turn between them
+        changed = False
+
+        def change(done: int, total: int) -> None:
+            nonlocal changed
+            if not changed:
+                changed = True
+                tasks.append(asyncio.ensure_future(old.commit([Write("/controller_epoch", b"9")])))
+
+        tasks: list[asyncio.Future[list[Outcome]]] = []
+        with pytest.raises(CopyRefused, match="the source changed meanwhile"):
+            await copy_store(old, new, change)
+        assert await new.read(layout.UNFINISHED_COPY) is not None
+        await copy_store(old, new)
+
+    run(scenario)

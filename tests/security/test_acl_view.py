@@ -1,3 +1,5 @@
+"""Looking ACLs up: by resource, by prefix, by whose they are; and changes that leave the index before as it was."""
+
 from __future__ import annotations
 
 from hypothesis import given
@@ -12,40 +14,48 @@ from signalbox.security.acl import (
     ResourcePattern,
     ResourceType,
 )
-from signalbox.security.acl_view import AclIndex
+from signalbox.security.acl_view import AclIndex, Entries
 
-TOPIC = ResourceType.TOPIC
-
-
-def entry(name: str) -> AccessControlEntry:
-    return AccessControlEntry(f"User:{name}", "*", AclOperation.READ, AclPermission.ALLOW)
+TOPIC, PREFIXED = ResourceType.TOPIC, PatternType.PREFIXED
+ALICE, BOB, EVERYBODY = "User:alice", "User:bob", "User:*"
 
 
-def binding(name: str, pattern_type: PatternType = PatternType.LITERAL) -> AclBinding:
-    return AclBinding(ResourcePattern(TOPIC, name, pattern_type), entry(f"{pattern_type.name} {name}"))
+def entry(principal: str = ALICE, host: str = "*") -> AccessControlEntry:
+    return AccessControlEntry(principal, host, AclOperation.READ, AclPermission.ALLOW)
+
+
+def binding(name: str, pattern_type: PatternType = PatternType.LITERAL, principal: str = ALICE) -> AclBinding:
+    """An ACL that can be told by its host: pattern type and name."""
+    return AclBinding(ResourcePattern(TOPIC, name, pattern_type), entry(principal, f"{pattern_type.name} {name}"))
+
+
+def hosts(entries: Entries | None) -> set[str] | None:
+    return None if entries is None else {each.host for each in entries}
 
 
 def test_literal_wildcard_and_prefixes_are_found() -> None:
     index = AclIndex(
-        [
-            binding("flights"),
-            binding("*"),
-            binding("fl", PatternType.PREFIXED),
-            binding("flights-eu", PatternType.PREFIXED),
-            binding("other"),
-        ],
+        [binding("flights"), binding("*"), binding("fl", PREFIXED), binding("flights-eu", PREFIXED), binding("other")],
         stamp=7,
     )
-    assert {found.principal for found in index.entries_for(TOPIC, "flights")} == {
-        "User:LITERAL flights",
-        "User:LITERAL *",
-        "User:PREFIXED fl",
-    }
-    assert index.entries_for(ResourceType.GROUP, "flights") == ()
-    assert len(index.entries_for(TOPIC, "*")) == 1
+    assert hosts(index.entries_for(TOPIC, "flights", ALICE)) == {"LITERAL flights", "LITERAL *", "PREFIXED fl"}
+    assert index.entries_for(ResourceType.GROUP, "flights", ALICE) is None
+    assert hosts(index.entries_for(TOPIC, "*", ALICE)) == {"LITERAL *"}
     assert (len(index), index.stamp) == (5, 7)
     assert set(index) == set(AclIndex(index))
-    assert len(list(index.patterns_of(TOPIC))) == 5
+    assert len(list(index.patterns_of(TOPIC, ALICE))) == 5
+
+
+def test_ones_own_entries_and_everybodys() -> None:
+    index = AclIndex([binding("t"), binding("t", principal=BOB), binding("t", PREFIXED, EVERYBODY), binding("u")])
+    assert hosts(index.entries_for(TOPIC, "t", BOB)) == {"LITERAL t", "PREFIXED t"}
+    assert hosts(index.entries_for(TOPIC, "t", "User:carol")) == {"PREFIXED t"}
+    assert index.entries_for(TOPIC, "u", BOB) == (), "others have ACLs there"
+    assert index.entries_for(TOPIC, "v", BOB) is None, "nobody has"
+    assert [(pattern.name, pattern.pattern_type) for pattern, _ in index.patterns_of(TOPIC, "User:carol")] == [
+        ("t", PREFIXED)
+    ]
+    assert list(index.patterns_of(ResourceType.GROUP, ALICE)) == []
 
 
 def test_the_same_acl_twice_is_one() -> None:
@@ -57,19 +67,47 @@ def test_the_same_acl_twice_is_one() -> None:
     name=st.text("ab-", min_size=1, max_size=8),
 )
 def test_prefixes_found_are_exactly_those_that_begin_the_name(prefixes: set[str], name: str) -> None:
-    index = AclIndex(binding(prefix, PatternType.PREFIXED) for prefix in prefixes)
-    found = [item.principal.removeprefix("User:PREFIXED ") for item in index.entries_for(TOPIC, name)]
-    assert sorted(found) == sorted(prefix for prefix in prefixes if name.startswith(prefix))
+    index = AclIndex(binding(prefix, PREFIXED) for prefix in prefixes)
+    found = hosts(index.entries_for(TOPIC, name, ALICE)) or set()
+    assert found == {f"PREFIXED {prefix}" for prefix in prefixes if name.startswith(prefix)}
 
 
 def test_changes_make_another_index_and_leave_the_first_as_it_was() -> None:
-    flights, prefix = binding("flights"), binding("fl", PatternType.PREFIXED)
+    flights, prefix, other = binding("flights"), binding("fl", PREFIXED), binding("u", principal=BOB)
     first = AclIndex([flights, prefix], stamp=3)
-    second = first.with_changes({flights.pattern: (), prefix.pattern: (), binding("u").pattern: (entry("x"),)})
+    second = first.with_changes({flights.pattern: (), prefix.pattern: (), other.pattern: (other.entry,)})
     assert (first.stamp, second.stamp) == (3, 4)
     assert set(first) == {flights, prefix}
+    assert hosts(first.entries_for(TOPIC, "flights", ALICE)) == {"LITERAL flights", "PREFIXED fl"}
     assert [pattern.name for pattern, _ in second.patterns()] == ["u"]
-    assert second.entries_for(TOPIC, "flights") == ()
-    assert second.entries_on(binding("u").pattern) == (entry("x"),)
-    third = second.with_changes({prefix.pattern: (prefix.entry,)})
-    assert third.entries_for(TOPIC, "flights") == (prefix.entry,)
+    assert second.entries_for(TOPIC, "flights", ALICE) is None
+    assert second.entries_on(other.pattern) == (other.entry,)
+    assert second.with_changes({prefix.pattern: (prefix.entry,)}).entries_for(TOPIC, "fly", ALICE) == (prefix.entry,)
+
+
+_PATTERNS = st.builds(
+    ResourcePattern,
+    st.just(TOPIC),
+    st.text("ab", min_size=1, max_size=3),
+    st.sampled_from([PatternType.LITERAL, PREFIXED]),
+)
+_ENTRIES = st.lists(st.builds(entry, st.sampled_from([ALICE, BOB, EVERYBODY]), st.sampled_from("xy")), unique=True)
+
+
+@given(st.lists(st.dictionaries(_PATTERNS, _ENTRIES.map(tuple), max_size=4), max_size=5))
+def test_an_index_that_was_changed_answers_as_one_made_anew(
+    changes: list[dict[ResourcePattern, Entries]],
+) -> None:
+    index, all_ = AclIndex(), {}
+    for change in changes:
+        index = index.with_changes(change)
+        all_.update(change)
+    fresh = AclIndex(AclBinding(pattern, each) for pattern, entries in all_.items() for each in entries)
+    assert set(index) == set(fresh)
+    for name in ("a", "ab", "ba", "bbb"):
+        for principal in (ALICE, BOB, "User:carol"):
+            found, expected = (each.entries_for(TOPIC, name, principal) for each in (index, fresh))
+            assert (None if found is None else set(found)) == (None if expected is None else set(expected))
+            assert sorted(map(repr, index.patterns_of(TOPIC, principal))) == sorted(
+                map(repr, fresh.patterns_of(TOPIC, principal))
+            )

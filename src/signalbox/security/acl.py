@@ -7,6 +7,7 @@ from enum import IntEnum
 
 CLUSTER_NAME = "kafka-cluster"
 WILDCARD = "*"
+EVERYBODY = "User:*"  # in an ACL: every principal, of whatever type
 
 
 class AclOperation(IntEnum):

@@ -1,7 +1,7 @@
 """The built-in authorizer: super users, then ACLs as Kafka's AclAuthorizer decides them (KIP-11, KIP-290, KIP-679).
 
 1. A super user may.
-2. ACLs of the resource: its literal name, `*`, every prefix. None at all → `allow.everyone.if.no.acl.found`.
+2. ACLs of the resource: its literal name, `*`, every prefix. Of nobody at all → `allow.everyone.if.no.acl.found`.
 3. A matching DENY refuses; else a matching ALLOW allows; else refused.
 
 An entry matches when principal (or `User:*`), host (an address as text, or `*`) and operation do. ALLOW of some
@@ -32,7 +32,6 @@ _IMPLIED_BY: dict[AclOperation, frozenset[AclOperation]] = {
     AclOperation.DESCRIBE_CONFIGS: frozenset({AclOperation.ALTER_CONFIGS}),
 }
 _NONE: frozenset[AclOperation] = frozenset()
-_ANYONE = "User:*"
 
 
 class AclAuthorizer:
@@ -61,26 +60,26 @@ class AclAuthorizer:
     ) -> bool:
         if context.principal in self._super_users:
             return True
-        entries = self._view.entries_for(resource_type, resource_name)
-        if not entries:
+        entries = self._view.entries_for(resource_type, resource_name, str(context.principal))
+        if entries is None:
             return self._allow_everyone
-        principal, hosts = str(context.principal), _hosts(context.client_address)
-        if _any(entries, AclPermission.DENY, principal, hosts, operation):
+        hosts = _hosts(context.client_address)
+        if _any(entries, AclPermission.DENY, hosts, operation):
             return False
-        return _any(entries, AclPermission.ALLOW, principal, hosts, operation)
+        return _any(entries, AclPermission.ALLOW, hosts, operation)
 
     def authorize_any(self, context: RequestContext, operation: AclOperation, resource_type: ResourceType) -> bool:
         if context.principal in self._super_users:
             return True
-        principal, hosts = str(context.principal), _hosts(context.client_address)
+        hosts = _hosts(context.client_address)
         denied: list[ResourcePattern] = []
         allowed: list[ResourcePattern] = []
-        for pattern, entries in self._view.patterns_of(resource_type):
-            if _any(entries, AclPermission.DENY, principal, hosts, operation):
+        for pattern, entries in self._view.patterns_of(resource_type, str(context.principal)):
+            if _any(entries, AclPermission.DENY, hosts, operation):
                 if pattern.pattern_type is PatternType.LITERAL and pattern.name == WILDCARD:
                     return False
                 denied.append(pattern)
-            if _any(entries, AclPermission.ALLOW, principal, hosts, operation):
+            if _any(entries, AclPermission.ALLOW, hosts, operation):
                 allowed.append(pattern)
         if self._allow_everyone:
             return True
@@ -98,22 +97,15 @@ def _hosts(address: str) -> tuple[str, ...]:
     return address, ":".join(f"{int(group, 16):x}" for group in groups), WILDCARD
 
 
-def _any(
-    entries: Entries, permission: AclPermission, principal: str, hosts: tuple[str, ...], operation: AclOperation
-) -> bool:
-    return any(_matches(entry, permission, principal, hosts, operation) for entry in entries)
+def _any(entries: Entries, permission: AclPermission, hosts: tuple[str, ...], operation: AclOperation) -> bool:
+    return any(_matches(entry, permission, hosts, operation) for entry in entries)
 
 
 def _matches(
-    entry: AccessControlEntry,
-    permission: AclPermission,
-    principal: str,
-    hosts: tuple[str, ...],
-    operation: AclOperation,
+    entry: AccessControlEntry, permission: AclPermission, hosts: tuple[str, ...], operation: AclOperation
 ) -> bool:
-    if entry.permission is not permission:
-        return False
-    if entry.principal not in (principal, _ANYONE) or entry.host not in hosts:
+    """For an entry of the principal, or of everybody."""
+    if entry.permission is not permission or entry.host not in hosts:
         return False
     if entry.operation in (operation, AclOperation.ALL):
         return True

@@ -6,7 +6,6 @@ filter means the ACLs that say `User:*`, and no others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, TypeVar
@@ -69,14 +68,6 @@ class AclFilter:
             and self.operation in (AclOperation.ANY, entry.operation)
             and self.permission in (AclPermission.ANY, entry.permission)
         )
-
-    def matching(
-        self, patterns: Iterable[tuple[ResourcePattern, Iterable[AccessControlEntry]]]
-    ) -> Iterable[tuple[ResourcePattern, list[AccessControlEntry]]]:
-        """Patterns with those of their entries that are meant; patterns without one are left out."""
-        for pattern, entries in patterns:
-            if self.matches_pattern(pattern) and (found := [each for each in entries if self.matches_entry(each)]):
-                yield pattern, found
 
 
 def filter_of(asked: Any) -> AclFilter:

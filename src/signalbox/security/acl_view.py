@@ -1,17 +1,19 @@
 """The ACLs that hold now, arranged for looking up: what the metadata room hands the authorizer.
 
 `AclView` is the port; `AclIndex` keeps bindings in memory. An index is never changed: a new set of ACLs is a new index
-with another stamp, so a decision sees one state throughout.
+with another stamp, so a decision sees one state throughout. Entries are kept by principal as well, so that a resource
+with the ACLs of a thousand users costs one of them no more than his own.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from signalbox.security.acl import (
+    EVERYBODY,
     WILDCARD,
     AccessControlEntry,
     AclBinding,
@@ -31,25 +33,28 @@ class AclView(Protocol):
         """Moves whenever an ACL has changed."""
         ...
 
-    def entries_for(self, resource_type: ResourceType, name: str) -> Entries:
-        """Entries on the resource: literal name, literal `*`, and every prefix of the name."""
+    def entries_for(self, resource_type: ResourceType, name: str, principal: str) -> Entries | None:
+        """Entries of the principal and of everybody on the resource: literal name, literal `*`, and every prefix of the
+        name. None when nobody has any ACL there."""
         ...
 
-    def patterns_of(self, resource_type: ResourceType) -> Iterable[tuple[ResourcePattern, Entries]]:
-        """Every pattern of a type with its entries."""
+    def patterns_of(self, resource_type: ResourceType, principal: str) -> Iterable[tuple[ResourcePattern, Entries]]:
+        """Every pattern of a type on which the principal, or everybody, has entries, with these."""
         ...
 
 
 class AclIndex:
-    """Bindings by type, pattern and name. A look-up costs one search per matching prefix."""
+    """Bindings by pattern and by principal. A look-up costs one search per matching prefix."""
 
     def __init__(self, bindings: Iterable[AclBinding] = (), stamp: int = 0) -> None:
         self.stamp = stamp
-        entries: dict[ResourcePattern, dict[AccessControlEntry, None]] = defaultdict(dict)
+        self._entries: dict[ResourcePattern, Entries] = {}
+        self._of: dict[str, dict[ResourcePattern, Entries]] = {}
+        self._prefixes: dict[ResourceType, list[str]] = {}
+        found: dict[ResourcePattern, dict[AccessControlEntry, None]] = defaultdict(dict)
         for binding in bindings:
-            entries[binding.pattern][binding.entry] = None
-        self._entries: dict[ResourcePattern, Entries] = {pattern: tuple(found) for pattern, found in entries.items()}
-        self._prefixes: dict[ResourceType, list[str]] = _prefixes(self._entries)
+            found[binding.pattern][binding.entry] = None
+        self._adopt({pattern: tuple(entries) for pattern, entries in found.items()})
 
     def __len__(self) -> int:
         return sum(map(len, self._entries.values()))
@@ -63,12 +68,8 @@ class AclIndex:
         """The next index: these patterns have these entries, none to drop a pattern. What did not change is shared, so
         that one ACL more among ten thousand does not hold up the event loop."""
         after = AclIndex(stamp=self.stamp + 1)
-        after._entries = {**self._entries, **changes}
-        for pattern, entries in changes.items():
-            if not entries:
-                del after._entries[pattern]
-        prefixed = any(pattern.pattern_type is PatternType.PREFIXED for pattern in changes)
-        after._prefixes = _prefixes(after._entries) if prefixed else self._prefixes
+        after._entries, after._of, after._prefixes = dict(self._entries), dict(self._of), dict(self._prefixes)
+        after._adopt(changes)
         return after
 
     def patterns(self) -> Iterator[tuple[ResourcePattern, Entries]]:
@@ -79,23 +80,68 @@ class AclIndex:
         """Entries of exactly this pattern."""
         return self._entries.get(pattern, ())
 
-    def entries_for(self, resource_type: ResourceType, name: str) -> Entries:
-        entries = self._entries
-        found = entries.get(ResourcePattern(resource_type, name), ())
-        if name != WILDCARD:
-            found += entries.get(ResourcePattern(resource_type, WILDCARD), ())
-        for prefix in self._matching_prefixes(resource_type, name):
-            found += entries[ResourcePattern(resource_type, prefix, PatternType.PREFIXED)]
+    def entries_for(self, resource_type: ResourceType, name: str, principal: str) -> Entries | None:
+        patterns = [pattern for pattern in self._applying(resource_type, name) if pattern in self._entries]
+        if not patterns:
+            return None
+        found: Entries = ()
+        for whose in (principal, EVERYBODY):
+            theirs = self._of.get(whose)
+            if theirs is not None:
+                for pattern in patterns:
+                    found += theirs.get(pattern, ())
         return found
 
-    def patterns_of(self, resource_type: ResourceType) -> Iterator[tuple[ResourcePattern, Entries]]:
-        for pattern, entries in self._entries.items():
-            if pattern.resource_type is resource_type:
-                yield pattern, entries
+    def patterns_of(self, resource_type: ResourceType, principal: str) -> Iterator[tuple[ResourcePattern, Entries]]:
+        for whose in (principal, EVERYBODY):
+            for pattern, entries in self._of.get(whose, {}).items():
+                if pattern.resource_type is resource_type:
+                    yield pattern, entries
+
+    def _adopt(self, changes: Mapping[ResourcePattern, Entries]) -> None:
+        """Take changes in; only while nobody else has this index. What is shared with another is copied first."""
+        own: set[str] = set()
+        for pattern, entries in changes.items():
+            before = self._entries.pop(pattern, ())
+            if entries:
+                self._entries[pattern] = entries
+            old, new = _by_principal(before), _by_principal(entries)
+            for principal in {*old, *new}:
+                theirs = new.get(principal, [])
+                if theirs == old.get(principal):
+                    continue
+                if principal not in own:
+                    self._of[principal] = dict(self._of.get(principal, {}))
+                    own.add(principal)
+                if theirs:
+                    self._of[principal][pattern] = tuple(theirs)
+                else:
+                    del self._of[principal][pattern]
+            if pattern.pattern_type is PatternType.PREFIXED and bool(before) != bool(entries):
+                self._change_prefix(pattern)
+        for principal in own:
+            if not self._of[principal]:
+                del self._of[principal]
+
+    def _change_prefix(self, pattern: ResourcePattern) -> None:
+        names = list(self._prefixes.get(pattern.resource_type, ()))
+        if pattern in self._entries:
+            insort(names, pattern.name)
+        else:
+            del names[bisect_left(names, pattern.name)]
+        self._prefixes[pattern.resource_type] = names
+
+    def _applying(self, resource_type: ResourceType, name: str) -> Iterator[ResourcePattern]:
+        """Patterns that can apply to a name; of the literal ones it is not said that they are there."""
+        yield ResourcePattern(resource_type, name)
+        if name != WILDCARD:
+            yield ResourcePattern(resource_type, WILDCARD)
+        for prefix in self._matching_prefixes(resource_type, name):
+            yield ResourcePattern(resource_type, prefix, PatternType.PREFIXED)
 
     def _matching_prefixes(self, resource_type: ResourceType, name: str) -> Iterator[str]:
         """From the longest to the shortest: each step goes to the last prefix that sorts before what is left."""
-        prefixes = self._prefixes.get(resource_type, [])
+        prefixes = self._prefixes.get(resource_type, ())
         rest = name
         while prefixes:
             at = bisect_right(prefixes, rest) - 1
@@ -114,15 +160,11 @@ class AclIndex:
                 rest = rest[:common]
 
 
-def _prefixes(patterns: Iterable[ResourcePattern]) -> dict[ResourceType, list[str]]:
-    """Sorted names of the prefixed patterns."""
-    prefixes: dict[ResourceType, list[str]] = defaultdict(list)
-    for pattern in patterns:
-        if pattern.pattern_type is PatternType.PREFIXED:
-            prefixes[pattern.resource_type].append(pattern.name)
-    for names in prefixes.values():
-        names.sort()
-    return prefixes
+def _by_principal(entries: Entries) -> dict[str, list[AccessControlEntry]]:
+    found: dict[str, list[AccessControlEntry]] = {}
+    for entry in entries:
+        found.setdefault(entry.principal, []).append(entry)
+    return found
 
 
 def _common_length(a: str, b: str) -> int:

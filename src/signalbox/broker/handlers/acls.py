@@ -7,16 +7,20 @@ look like protection. A code that is not known here is INVALID_REQUEST, where Ka
 
 from __future__ import annotations
 
+import asyncio
+
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import require_on_cluster
 from signalbox.broker.ports import AclReading, ActiveController
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_acls import DescribeAclsResponse
-from signalbox.security.acl import AclOperation
+from signalbox.security.acl import AccessControlEntry, AclOperation
 from signalbox.security.acl_filter import AclFilter, filter_of
 from signalbox.security.authorizer import Authorizer
 
+_Resource = DescribeAclsResponse.DescribeAclsResource
+_LOOKS_PER_BREATH = 100  # patterns and entries; then the event loop gets its turn
 _NO_ACLS = "ACLs have no effect here: authorizer.class.name names no authorizer that keeps them"
 
 
@@ -38,23 +42,25 @@ class DescribeAclsHandler:
 
     async def _describe(self, acls: AclReading, asked: AclFilter) -> FinalAnswer:
         index = await acls.current()
-        resources = [
-            DescribeAclsResponse.DescribeAclsResource(
-                resource_type=pattern.resource_type,
-                resource_name=pattern.name,
-                pattern_type=pattern.pattern_type,
-                acls=[
-                    DescribeAclsResponse.AclDescription(
-                        principal=entry.principal,
-                        host=entry.host,
-                        operation=entry.operation,
-                        permission_type=entry.permission,
+        resources: list[_Resource] = []
+        looked_at = 0
+        for pattern, entries in index.patterns():
+            looked_at += 1 + len(entries)
+            if looked_at > _LOOKS_PER_BREATH:
+                looked_at = 0
+                await asyncio.sleep(0)
+            if not asked.matches_pattern(pattern):
+                continue
+            found = [_described(entry) for entry in entries if asked.matches_entry(entry)]
+            if found:
+                resources.append(
+                    _Resource(
+                        resource_type=pattern.resource_type,
+                        resource_name=pattern.name,
+                        pattern_type=pattern.pattern_type,
+                        acls=found,
                     )
-                    for entry in entries
-                ],
-            )
-            for pattern, entries in asked.matching(index.patterns())
-        ]
+                )
         return DescribeAclsResponse(resources=resources)
 
 
@@ -74,3 +80,9 @@ class AlterAclsHandler:
         if not self._keeps_acls:
             raise KafkaError(Error.SECURITY_DISABLED, _NO_ACLS)
         return self._controller.handle(self._api_key, request.body, request.context)
+
+
+def _described(entry: AccessControlEntry) -> DescribeAclsResponse.AclDescription:
+    return DescribeAclsResponse.AclDescription(
+        principal=entry.principal, host=entry.host, operation=entry.operation, permission_type=entry.permission
+    )

@@ -12,6 +12,7 @@ from signalbox.cli.main import app
 
 COMMANDS = [
     "start",
+    "check",
     "up",
     "demo",
     "topic",

@@ -10,6 +10,7 @@ import typer
 
 from signalbox.cli import (
     acl,
+    check,
     cluster,
     config,
     group,
@@ -36,6 +37,7 @@ app = typer.Typer(
 )
 
 app.command("start")(start.start)
+app.command("check")(check.check)
 app.command("up")(up.up)
 app.command("demo")(demo)
 app.command("planes")(planes.planes)

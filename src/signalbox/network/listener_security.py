@@ -192,9 +192,12 @@ def _mechanism(
     return build_mechanism(MechanismParts(row.name, name, settings, module, scram_credentials, faults, keepers))
 
 
-def _server_tls(row: ListenerRow, settings: ListenerSettings) -> TlsSettings:
-    tls = tls_settings(settings.text, settings.names)
+def client_auth(row: ListenerRow, settings: ListenerSettings) -> str:
+    """Whether certificates of clients are asked for on a TLS listener: none, requested or required."""
     if row.security_protocol is SecurityProtocol.SASL_SSL and _CLIENT_AUTH_KEY not in settings.own:
-        # On SASL_SSL the global key is meant for SSL listeners (facts 1.8).
-        return replace(tls, client_auth="none")
-    return tls
+        return "none"  # on SASL_SSL the global key is meant for SSL listeners (facts 1.8)
+    return settings.text(_CLIENT_AUTH_KEY)
+
+
+def _server_tls(row: ListenerRow, settings: ListenerSettings) -> TlsSettings:
+    return replace(tls_settings(settings.text, settings.names), client_auth=client_auth(row, settings))

@@ -7,7 +7,6 @@ with the line it stands on, and refuse the start together (L1-L4, C1).
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -106,9 +105,9 @@ def _check_log_dirs(given: Mapping[str, str], values: Mapping[str, Value]) -> li
     folders = entries if isinstance(entries, list) else [str(entries).strip()]
     if not any(folders):
         return [ConfigFault(key, "", "is empty", "Name a folder for the partition logs, or leave the key out")]
-    times = Counter(map(os.path.abspath, folders))
+    paths = [os.path.abspath(folder) for folder in folders]
     return [
         ConfigFault(key, folder, "is listed twice", "Name each folder once")
-        for folder, count in times.items()
-        if count > 1
+        for index, (folder, path) in enumerate(zip(folders, paths, strict=True))
+        if path in paths[:index]
     ]

@@ -28,7 +28,7 @@ def check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
     if values["metadata.store"] is not None and values["zookeeper.connect"] is not None:
         store = str(values["metadata.store"])
         return [ConfigFault("metadata.store", store, "zookeeper.connect is set as well", "Set only one of the two")]
-    key, setting = _setting(values)
+    key, setting = store_setting(values)
     if not setting:
         remedy = "Say where metadata lives, for example sqlite:/var/lib/sb/meta.db"
         return [ConfigFault("metadata.store", "", "is missing", remedy)]
@@ -41,7 +41,7 @@ def check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
 
 async def open_store(values: Mapping[str, Any], clock: Clock) -> MetadataStore:
     """The store with an open session; `values` have passed `check_store`. StartRefused names the key to change."""
-    key, setting = _setting(values)
+    key, setting = store_setting(values)
     remedy = "Put that right and start again"
     try:
         if setting.startswith(_ZOOKEEPER):
@@ -66,12 +66,12 @@ async def open_store(values: Mapping[str, Any], clock: Clock) -> MetadataStore:
 async def refuse_unfinished_copy(store: MetadataStore, values: Mapping[str, Value]) -> None:
     """StartRefused on a store that `signalbox store copy` has not filled yet: half a cluster looks like a whole one."""
     if await store.read(layout.UNFINISHED_COPY) is not None:
-        key, setting = _setting(values)
+        key, setting = store_setting(values)
         remedy = "Run signalbox store copy (or restore) again until it is through"
         raise StartRefused([ConfigFault(key, setting, "holds a copy that is not finished", remedy)])
 
 
-def _setting(values: Mapping[str, Value]) -> tuple[str, str]:
+def store_setting(values: Mapping[str, Value]) -> tuple[str, str]:
     """The key that says where metadata lives, and what it says in metadata.store's spelling."""
     if (connect := values["zookeeper.connect"]) is not None:
         return "zookeeper.connect", f"{_ZOOKEEPER}{connect}"

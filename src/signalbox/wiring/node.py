@@ -58,10 +58,10 @@ class Node:
         await create_roots(store)
         cluster_id = await read_or_create_cluster_id(store)
         parts = self._parts = await build_parts(self.config, store, cluster_id, self.clock, self._fail)
+        await refuse_taken_addresses(store, self.config)
         await parts.server.start_listening()
         if parts.metrics_page is not None:
             self._metrics_port = await parts.metrics_page.start()
-        await refuse_taken_addresses(store, self.config)
         await parts.keeper.register(self._registration(parts))
         parts.ways.start()
         await parts.server.enable()

@@ -29,7 +29,7 @@ from signalbox.security.tls.contexts import client_context
 from signalbox.security.tls.every_error import every_error
 from signalbox.security.tls.settings import TlsConfigError, tls_settings
 
-_MECHANISM_KEY = "sasl.mechanism.inter.broker.protocol"
+INTER_BROKER_MECHANISM_KEY = "sasl.mechanism.inter.broker.protocol"
 
 
 def outbound_security(
@@ -58,20 +58,26 @@ def own_mechanism_faults(
     """Brokers with these settings must take each other on a listener of their own: what they log in with is enabled
     there (facts 1.7). A listener that only peers have is theirs to look at."""
     listener = settings.listener(listener_name)
-    mechanism, enabled_key = listener.text(_MECHANISM_KEY), listener.key_of(listener_name, ENABLED_MECHANISMS_KEY)
+    mechanism, enabled_key = (
+        listener.text(INTER_BROKER_MECHANISM_KEY),
+        listener.key_of(listener_name, ENABLED_MECHANISMS_KEY),
+    )
     taken = mechanism not in SUPPORTED_MECHANISMS or mechanism in listener.names(ENABLED_MECHANISMS_KEY)
     if not protocol.uses_sasl or taken:  # one that is not supported is told where it would be used
         return []
     problem = f"is not in {enabled_key}, so that no broker could log in on {listener_name}"
     remedy = f"Add it to {enabled_key}, or use one that is there"
-    return [ConfigFault(listener.key_of(listener_name, _MECHANISM_KEY), mechanism, problem, remedy)]
+    return [ConfigFault(listener.key_of(listener_name, INTER_BROKER_MECHANISM_KEY), mechanism, problem, remedy)]
 
 
 def _login(
     listener_name: str, listener: ListenerSettings, settings: NetworkSettings, faults: list[ConfigFault]
 ) -> SaslLogin | None:
     """How this broker logs in at its peers: with the server's own login module of that listener."""
-    mechanism, key = listener.text(_MECHANISM_KEY), listener.key_of(listener_name, _MECHANISM_KEY)
+    mechanism, key = (
+        listener.text(INTER_BROKER_MECHANISM_KEY),
+        listener.key_of(listener_name, INTER_BROKER_MECHANISM_KEY),
+    )
     if mechanism not in SUPPORTED_MECHANISMS:
         remedy = f"Brokers log in on {listener_name} with it: use one of {', '.join(SUPPORTED_MECHANISMS)}"
         faults.append(ConfigFault(key, mechanism, "is not supported", remedy))

@@ -1,0 +1,90 @@
+"""`signalbox check`: configurations of brokers looked at alone and together, without starting or writing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from signalbox.common.config_table import ConfigFault
+from signalbox.wiring import cluster_agreement, cluster_clashes
+from signalbox.wiring.checked_broker import CheckedBroker
+from signalbox.wiring.config_check import check_node_config
+from signalbox.wiring.config_file import ConfigFileError, read_config_file
+from signalbox.wiring.listener_summary import ListenerSummary, summarise
+
+_Rule = Callable[[Sequence[CheckedBroker]], Iterator[ConfigFault]]
+_FAULTS: tuple[_Rule, ...] = (
+    cluster_clashes.same_id,
+    cluster_clashes.same_address_told,
+    cluster_clashes.same_port,
+    cluster_clashes.same_log_dirs,
+    cluster_agreement.one_store,
+    cluster_agreement.one_protocol,
+    cluster_agreement.reached_by_all,
+    cluster_agreement.mechanisms_taken,
+)
+_NOTES: tuple[_Rule, ...] = (
+    cluster_agreement.one_inter_broker_listener,
+    cluster_agreement.one_control_plane,
+    cluster_agreement.same_listeners,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """What is known of one broker whose configuration is fine by itself."""
+
+    origin: str
+    node_id: int
+    listeners: Sequence[ListenerSummary]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """`unreadable` and `faults` keep brokers from starting or from being one cluster, `warnings` do not. `compared`
+    are the brokers that were looked at together: those without faults of their own."""
+
+    files: Sequence[CheckedFile]
+    unreadable: Sequence[str]
+    faults: Sequence[str]
+    warnings: Sequence[str]
+    compared: int
+
+
+def check_files(paths: Sequence[Path], overrides: Sequence[str] = ()) -> Findings:
+    """Everything there is to say about these files, as lines that begin with file and line. `overrides` are
+    `key=value` texts over each of them. Files are read, nothing else is touched."""
+    brokers: list[CheckedBroker] = []
+    unreadable: list[str] = []
+    faults: list[ConfigFault] = []
+    warnings: list[str] = []
+    for path in paths:
+        try:
+            properties = read_config_file(path, overrides)
+        except ConfigFileError as error:
+            unreadable.append(str(error))
+            continue
+        config, found = check_node_config(properties)
+        faults += found
+        if config is not None:
+            brokers.append(CheckedBroker(properties, config))
+            warnings += [_with_origin(properties.origin, warning) for warning in config.warnings]
+    faults += compare(_FAULTS, brokers)
+    warnings += map(str, compare(_NOTES, brokers))
+    return Findings(
+        [CheckedFile(each.properties.origin, each.config.node_id, summarise(each.config)) for each in brokers],
+        unreadable,
+        [str(fault) for fault in faults],
+        warnings,
+        len(brokers),
+    )
+
+
+def compare(rules: Sequence[_Rule], brokers: Sequence[CheckedBroker]) -> list[ConfigFault]:
+    """What the rules find between these brokers."""
+    return [fault for rule in rules for fault in rule(brokers)] if len(brokers) > 1 else []
+
+
+def _with_origin(origin: str, warning: str) -> str:
+    return warning if warning.startswith(f"{origin}:") else f"{origin}: {warning}"

@@ -1,0 +1,95 @@
+"""One broker's configuration among those of its peers: what rules over several of them ask."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from signalbox.common.config_table import ConfigFault
+from signalbox.common.endpoint import Endpoint
+from signalbox.common.properties_file import Properties
+from signalbox.metadata.store.zookeeper.connect_string import parse_connect_string
+from signalbox.network.listener_entry import ADVERTISED_LISTENERS, LISTENERS
+from signalbox.network.listener_table import ListenerTable
+from signalbox.network.network_settings import ListenerSettings, read_network_settings
+from signalbox.wiring.configuration import NodeConfig
+from signalbox.wiring.metadata_store import store_setting
+
+_FILE = "file"
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedBroker:
+    """A configuration without faults of its own, with the text it came from."""
+
+    properties: Properties
+    config: NodeConfig
+
+    def __str__(self) -> str:
+        return f"broker {self.config.node_id} ({self.properties.origin})"
+
+    @property
+    def table(self) -> ListenerTable:
+        return self.config.listeners
+
+    @property
+    def advertised_key(self) -> str:
+        """Where the advertised addresses are written."""
+        return ADVERTISED_LISTENERS if self.config.given.get(ADVERTISED_LISTENERS, "").strip() else LISTENERS
+
+    @property
+    def advertised(self) -> dict[str, Endpoint]:
+        """What clients and brokers are told, by listener."""
+        return {endpoint.listener_name: endpoint for endpoint in self.table.advertised_endpoints()}
+
+    @property
+    def log_dirs_key(self) -> str:
+        return "log.dirs" if self.config["log.dirs"] else "log.dir"
+
+    @property
+    def log_dirs(self) -> dict[str, str]:
+        """Absolute path → as it is written."""
+        return {os.path.abspath(text): text for text in self.config["log.dirs"] or [self.config["log.dir"]]}
+
+    @property
+    def of_brokers(self) -> list[str]:
+        """The listeners of its own that brokers dial: inter-broker, and the control plane where there is one."""
+        names = (self.table.inter_broker_listener_name, self.table.control_plane_listener_name)
+        return [name for name in names if name is not None]
+
+    def settings(self, listener_name: str) -> ListenerSettings:
+        """What its keys say of a listener, one of its own or a peer's."""
+        return read_network_settings(self.config.given, [listener_name])[0].listener(listener_name)
+
+    def fault(self, key: str, entry: str, problem: str, remedy: str) -> ConfigFault:
+        """Something about a key of this broker, with its place."""
+        return ConfigFault(key, entry, problem, remedy, self.properties.where(key))
+
+
+def share_store(one: CheckedBroker, other: CheckedBroker) -> bool:
+    """Whether both keep their metadata in one place: the same file, or the same part of one ensemble."""
+    mine, theirs = (_store(broker) for broker in (one, other))
+    return mine[0] == theirs[0] and bool(mine[1] & theirs[1])
+
+
+def share_host(one: CheckedBroker, other: CheckedBroker) -> bool:
+    """Whether both run on one machine, as far as configurations tell: a SQLite file and an advertised host name are
+    of one machine."""
+    hosts = ({host_identity(told.host) for told in broker.advertised.values()} - {""} for broker in (one, other))
+    return bool(set.intersection(*hosts)) or (share_store(one, other) and _store(one)[0] == _FILE)
+
+
+def _store(broker: CheckedBroker) -> tuple[str, frozenset[str]]:
+    """What kind of place (with the part of it) and where; one address of an ensemble in common is enough."""
+    _, setting = store_setting(broker.config.values)
+    kind, _, place = setting.partition(":")
+    if kind != "zookeeper":
+        return _FILE, frozenset({os.path.abspath(place)})
+    ensemble = parse_connect_string(place)
+    return f"zookeeper{ensemble.chroot}", frozenset(ensemble.hosts.lower().split(","))
+
+
+def host_identity(host: str) -> str:
+    """Hosts that are the same machine by their text alone."""
+    return "localhost" if host.lower() in _LOOPBACK else host.lower()

@@ -1,0 +1,108 @@
+"""What brokers of one cluster must agree on (KIP-103, KIP-291; SPEC L10, L12, C6).
+
+What no cluster works with is a fault. What is right while a cluster is rolled from one setting to another, or what
+only some clients feel, is a note. Each rule looks at all brokers in the order they were given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
+
+from signalbox.common.config_table import ConfigFault
+from signalbox.network.listener_entry import LISTENERS, PROTOCOL_MAP
+from signalbox.network.listener_roles import CONTROL_PLANE_FORCED, CONTROL_PLANE_NAME, INTER_BROKER_NAME
+from signalbox.network.listener_security import ENABLED_MECHANISMS_KEY
+from signalbox.wiring.checked_broker import CheckedBroker, share_store
+from signalbox.wiring.metadata_store import store_setting
+from signalbox.wiring.outbound import INTER_BROKER_MECHANISM_KEY
+
+_ROLL = "Right while the cluster is rolled from one to the other; set it alike otherwise"
+
+
+def one_store(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """Fault: two stores are two clusters."""
+    for broker in brokers[1:]:
+        if not share_store(brokers[0], broker):
+            key, setting = store_setting(broker.config.values)
+            problem = f"is not the store of {brokers[0]}, {store_setting(brokers[0].config.values)[1]}"
+            yield broker.fault(key, setting, problem, "Brokers of one cluster have one metadata store")
+
+
+def one_protocol(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """Fault: who knows one broker's address of a listener speaks the same way to all."""
+    said = set()
+    for first, second in combinations(brokers, 2):
+        for row in second.table:
+            other = first.table.row(row.name).security_protocol if row.name in first.table else row.security_protocol
+            if other is not row.security_protocol and (second.config.node_id, row.name) not in said:
+                said.add((second.config.node_id, row.name))
+                entry = f"{row.name}:{row.security_protocol.name}"
+                remedy = "Clients take one protocol for all brokers: set it alike, or use a new listener for the other"
+                yield second.fault(PROTOCOL_MAP, entry, f"{row.name} is {other.name} in {first}", remedy)
+
+
+def reached_by_all(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """Fault: a follower fetches over its own inter-broker listener, which every leader must advertise."""
+    for broker in brokers:
+        wanted = {other.table.inter_broker_listener_name: other for other in reversed(brokers)}
+        for name, other in wanted.items():
+            if name not in broker.advertised:
+                problem = f"the inter-broker listener {name} of {other} is not advertised here: it could not fetch"
+                remedy = f"Add {name} to {LISTENERS} and advertise it; brokers can be rolled to another one then"
+                yield broker.fault(broker.advertised_key, ",".join(broker.advertised), problem, remedy)
+
+
+def mechanisms_taken(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """Fault: what a broker logs in with is enabled on the peer's listener that it dials."""
+    for broker, peer in permutations(brokers, 2):
+        for name in peer.of_brokers:
+            if not peer.table.row(name).security_protocol.uses_sasl:
+                continue
+            mine, enabled = broker.settings(name), peer.settings(name).names(ENABLED_MECHANISMS_KEY)
+            used = mine.text(INTER_BROKER_MECHANISM_KEY)
+            if used not in enabled:
+                problem = f"{peer} takes {', '.join(enabled)} on {name}"
+                remedy = f"Use one of these, or add {used} to {ENABLED_MECHANISMS_KEY} there first"
+                yield broker.fault(mine.key_of(name, INTER_BROKER_MECHANISM_KEY), used, problem, remedy)
+
+
+def one_inter_broker_listener(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """Note: two of them is a roll under way."""
+    for broker in brokers[1:]:
+        name, other = broker.table.inter_broker_listener_name, brokers[0].table.inter_broker_listener_name
+        if name != other:
+            yield broker.fault(INTER_BROKER_NAME, name, f"brokers use {other} in {brokers[0]}", _ROLL)
+
+
+def one_control_plane(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """Note: the two rounds of the switch (C6), in between and out of their order."""
+    for broker in brokers[1:]:
+        here, first = broker.table, brokers[0].table
+        name, other = here.control_plane_listener_name, first.control_plane_listener_name
+        if name != other:
+            problem = f"the control plane is {name or 'none'} here and {other or 'none'} in {brokers[0]}"
+            yield broker.fault(CONTROL_PLANE_NAME, name or "", problem, _ROLL)
+        elif here.control_plane_forced != first.control_plane_forced:
+            text = "true" if here.control_plane_forced else "false"
+            yield broker.fault(CONTROL_PLANE_FORCED, text, f"is otherwise in {brokers[0]}", _ROLL)
+    for broker in brokers:
+        for name in {other.table.control_plane_listener_name: None for other in brokers}:
+            if name is not None and name not in broker.advertised:
+                problem = f"{name}, the control plane of other brokers, is not advertised here"
+                remedy = (
+                    f"The first round of the switch adds {name} to {LISTENERS} of every broker, the second names it"
+                )
+                yield broker.fault(broker.advertised_key, ",".join(broker.advertised), problem, remedy)
+
+
+def same_listeners(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """Note: clients of a listener that a broker lacks are told LISTENER_NOT_FOUND of what it leads (L10)."""
+    of_brokers = {name for broker in brokers for name in broker.of_brokers}
+    for broker in brokers:
+        for name in dict.fromkeys(name for other in brokers for name in other.advertised):
+            if name not in broker.advertised and name not in of_brokers:
+                having = ", ".join(str(other) for other in brokers if name in other.advertised)
+                problem = f"{name} is advertised by {having}, and not here"
+                remedy = f"Clients of {name} cannot reach what this broker leads: advertise it on all brokers"
+                yield broker.fault(broker.advertised_key, ",".join(broker.advertised), problem, remedy)

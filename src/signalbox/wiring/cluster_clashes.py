@@ -1,0 +1,78 @@
+"""What brokers of one cluster must not share: an id, an advertised address, a port or a folder of one machine.
+
+Each rule looks at all brokers in the order they were given and speaks of the later one of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from signalbox.common.config_table import ConfigFault
+from signalbox.common.endpoint import Endpoint, host_port
+from signalbox.network.listener_entry import LISTENERS
+from signalbox.network.listener_table import ListenerRow
+from signalbox.wiring.checked_broker import CheckedBroker, host_identity, share_host
+from signalbox.wiring.metrics_port import same_address
+
+_METRICS_PORT = "metrics.http.port"
+
+
+def same_id(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """The second of two would wait for the first to end (L8)."""
+    for first, second in combinations(brokers, 2):
+        if first.config.node_id == second.config.node_id:
+            key = "node.id" if second.config["node.id"] >= 0 else "broker.id"
+            problem = f"is the id in {first.properties.origin} as well"
+            yield second.fault(key, str(second.config.node_id), problem, "Give every broker an id of its own")
+
+
+def same_address_told(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """Clients would reach one of the two (facts 1.10)."""
+    for first, second in combinations(brokers, 2):
+        for endpoint in second.advertised.values():
+            for told in first.advertised.values():
+                if _is_one_address(endpoint, told):
+                    problem = f"{first} advertises {host_port(told.host, told.port)} as {told.listener_name}"
+                    remedy = "Clients would reach one of the two: advertise an address of this broker's own"
+                    yield second.fault(second.advertised_key, str(endpoint), problem, remedy)
+
+
+def same_port(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """The second of two on one machine could not bind it. What `same_address_told` says is not said again."""
+    for first, second in combinations(brokers, 2):
+        if not share_host(first, second):
+            continue
+        for row in second.table:
+            for taken in first.table:
+                if _is_one_port(row, taken) and not (
+                    row.advertised and taken.advertised and _is_one_address(row.advertised, taken.advertised)
+                ):
+                    problem = f"{first} binds port {row.port} of this machine for {taken.name}"
+                    entry = f"{row.name}://{host_port(row.host, row.port)}"
+                    yield second.fault(LISTENERS, entry, problem, "Give every listener of a machine its own port")
+        port, host = second.config[_METRICS_PORT], second.config["metrics.http.host"]
+        taken_by_first = port > 0 and port == first.config[_METRICS_PORT]
+        if taken_by_first and same_address(host, first.config["metrics.http.host"]):
+            problem = f"{first} has its metrics on port {port} of this machine"
+            yield second.fault(_METRICS_PORT, str(port), problem, "Give the page another port, or 0 for any free one")
+
+
+def same_log_dirs(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """A folder of logs has one owner."""
+    for first, second in combinations(brokers, 2):
+        if share_host(first, second):
+            for path in sorted(first.log_dirs.keys() & second.log_dirs.keys()):
+                problem = f"is a log directory of {first}, on this machine too"
+                remedy = "A folder belongs to one broker: name another"
+                yield second.fault(second.log_dirs_key, second.log_dirs[path], problem, remedy)
+
+
+def _is_one_address(one: Endpoint, other: Endpoint) -> bool:
+    """A blank host is each machine's own name, a port 0 is any: neither is compared."""
+    known = one.host and one.port
+    return bool(known) and (host_identity(one.host), one.port) == (host_identity(other.host), other.port)
+
+
+def _is_one_port(one: ListenerRow, other: ListenerRow) -> bool:
+    return bool(one.port) and one.port == other.port and same_address(one.host, other.host)

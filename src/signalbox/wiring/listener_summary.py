@@ -1,0 +1,73 @@
+"""What each listener of a checked configuration comes to, in words for a table (`signalbox check`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from signalbox.common.endpoint import host_port
+from signalbox.network.config_rows import NETWORK_CONFIG
+from signalbox.network.listener_security import ENABLED_MECHANISMS_KEY, client_auth
+from signalbox.network.listener_table import ListenerRow
+from signalbox.network.network_settings import ListenerSettings, read_network_settings
+from signalbox.wiring.configuration import NodeConfig
+
+_LIMITS = {"max.connections": "connections", "max.connection.creation.rate": "new ones a second"}
+_ANY_HOST, _ANY_PORT, _OWN_NAME = "*", "any free port", "(this machine's name)"
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerSummary:
+    """One row of the table. Texts are "" where there is nothing to say; `advertised` is None for a listener that
+    clients are never told of."""
+
+    name: str
+    bind: str
+    advertised: str | None
+    protocol: str
+    plane: str
+    part: str
+    mechanisms: str
+    client_auth: str
+    limits: str
+
+
+def summarise(config: NodeConfig) -> list[ListenerSummary]:
+    """The listeners in the order of `listeners`."""
+    settings, _ = read_network_settings(config.given, [row.name for row in config.listeners])
+    return [_summary(row, settings.listener(row.name)) for row in config.listeners]
+
+
+def _summary(row: ListenerRow, settings: ListenerSettings) -> ListenerSummary:
+    protocol, told = row.security_protocol, row.advertised
+    return ListenerSummary(
+        name=row.name,
+        bind=_address(row.host or _ANY_HOST, row.port),
+        advertised=None if told is None else _address(told.host or _OWN_NAME, told.port),
+        protocol=protocol.name,
+        plane=row.plane,
+        part=", ".join(_parts(row)),
+        mechanisms=", ".join(settings.names(ENABLED_MECHANISMS_KEY)) if protocol.uses_sasl else "",
+        client_auth=client_auth(row, settings) if protocol.uses_tls else "",
+        limits=", ".join(_limits(settings)),
+    )
+
+
+def _limits(settings: ListenerSettings) -> list[str]:
+    return [
+        f"{settings.number(key)} {what}"
+        for key, what in _LIMITS.items()
+        if settings.number(key) != NETWORK_CONFIG[key].default
+    ]
+
+
+def _address(host: str, port: int) -> str:
+    return host_port(host, port) if port else f"{host} {_ANY_PORT}"
+
+
+def _parts(row: ListenerRow) -> list[str]:
+    held = (
+        (row.inter_broker, "inter-broker"),
+        (row.privileged, "privileged"),
+        (row.forced, "controller requests only"),
+    )
+    return [word for holds, word in held if holds]

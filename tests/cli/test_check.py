@@ -1,0 +1,150 @@
+"""`signalbox check`: twenty-odd bad configurations, each with what must be said of it beside it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.wiring.test_serve import properties
+
+SIGNALBOX = [sys.executable, "-c", "from signalbox.cli.main import run; run()"]
+BAD = Path(__file__).parents[1] / "data" / "bad-configs"
+SINGLE = sorted(BAD.glob("*.properties"))
+SEVERAL = sorted(path for path in BAD.iterdir() if path.is_dir())
+ABOUT_PLAINTEXT = "cannot be told apart there"
+
+
+@dataclass
+class Ended:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def faults(self) -> list[str]:
+        """Without the count at the end."""
+        return self.err.splitlines()[:-1]
+
+    @property
+    def warnings(self) -> list[str]:
+        lines = [line.removeprefix("warning: ") for line in self.out.splitlines() if line.startswith("warning: ")]
+        return [line for line in lines if ABOUT_PLAINTEXT not in line]
+
+
+def run(command: str, folder: Path, *files: str) -> Ended:
+    done = subprocess.run(
+        [*SIGNALBOX, command, *files], cwd=folder, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert "Traceback" not in done.stderr
+    assert "hunter2" not in done.stdout + done.stderr
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def assert_said(lines: list[str], expected: list[dict[str, Any]]) -> None:
+    """Each line is about the file, key and entry that is expected of one of them, and none is left over."""
+    rest = list(lines)
+    for each in expected:
+        entry = f" ({each['entry']})" if each["entry"] else ""
+        said = [
+            line
+            for line in rest
+            if line.startswith(each["file"]) and f": {each['key']}{entry}: " in line and each["gist"] in line
+        ]
+        assert said, f"not said: {each}\nleft: {rest}"
+        rest.remove(said[0])
+    assert rest == []
+
+
+@pytest.mark.spec("L1")
+@pytest.mark.spec("L2")
+@pytest.mark.spec("L3")
+@pytest.mark.spec("L4")
+@pytest.mark.spec("L5")
+@pytest.mark.spec("L6")
+@pytest.mark.spec("C1")
+@pytest.mark.parametrize("file", SINGLE, ids=lambda path: path.stem)
+def test_a_bad_configuration(file: Path, tmp_path: Path) -> None:
+    expected = tomllib.loads(file.with_suffix(".toml").read_text())
+    checked = run("check", BAD, file.name)
+    assert checked.code == expected["exit"]
+    assert_said(checked.faults, expected["fault"])
+    # A start says the same, and leaves nothing behind.
+    (tmp_path / file.name).write_text(file.read_text())
+    started = run("start", tmp_path, file.name)
+    assert (started.code, started.out) == (2, "")
+    assert started.faults == checked.faults
+    assert os.listdir(tmp_path) == [file.name]
+
+
+@pytest.mark.spec("L4")
+@pytest.mark.spec("L12")
+@pytest.mark.spec("C1")
+@pytest.mark.spec("C6")
+@pytest.mark.parametrize("folder", SEVERAL, ids=lambda path: path.stem)
+def test_brokers_that_do_not_go_together(folder: Path) -> None:
+    expected = tomllib.loads((folder / "expected.toml").read_text())
+    checked = run("check", folder, *sorted(path.name for path in folder.glob("*.properties")))
+    assert checked.code == expected["exit"]
+    assert_said(checked.faults if checked.code else checked.err.splitlines(), expected.get("fault", []))
+    assert_said(checked.warnings, expected.get("warning", []))
+    assert "expected.toml" in os.listdir(folder)
+    assert not any(name.endswith(".db") or name.startswith("data-") for name in os.listdir(folder))
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(SINGLE) + len(SEVERAL) >= 20
+
+
+def test_what_is_fine_is_shown(tmp_path: Path) -> None:
+    file = properties(
+        tmp_path,
+        listeners="CLIENT://:19092,REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:19094",
+        listener__security__protocol__map="CLIENT:SASL_PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
+        sasl__enabled__mechanisms="PLAIN",
+        listener__name__client__max__connections="7",
+        **{
+            "listener.name.client.plain.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule"
+            ' required user_a="hunter2";'
+        },
+    )
+    done = run("check", tmp_path, file.name)
+    assert (done.code, done.err) == (0, "")
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in done.out.splitlines() if "│" in line]
+    assert cells == [
+        ["CLIENT", "*:19092", "(this machine's name):19092", "SASL_PLAINTEXT", "data", "", "PLAIN", "7 connections"],
+        [
+            "REPLICATION",
+            "127.0.0.1 any free port",
+            "127.0.0.1 any free port",
+            "PLAINTEXT",
+            "data",
+            "inter-broker",
+            *[""] * 2,
+        ],
+        ["CONTROL", "127.0.0.1:19094", "127.0.0.1:19094", "PLAINTEXT", "control", "privileged", "", ""],
+    ]
+    assert done.out.splitlines()[-1] == "1 file, 0 faults, 2 warnings"
+    assert os.listdir(tmp_path) == [file.name]
+
+
+def test_files_that_cannot_be_read_are_exit_code_2(tmp_path: Path) -> None:
+    good = properties(tmp_path)
+    (tmp_path / "utf16.properties").write_bytes("node.id=1".encode("utf-16"))
+    (tmp_path / "program").write_bytes(os.urandom(4_096))
+    done = run("check", tmp_path, good.name, "nowhere", ".", "utf16.properties", "program")
+    assert done.code == 2
+    assert [line.partition(" cannot be read: ")[0] for line in done.faults] == [
+        "nowhere",
+        ".",
+        "utf16.properties",
+        "program",
+    ]
+    assert done.err.splitlines()[-1].startswith("5 files, 4 faults, ")
+    assert run("check", tmp_path).code == 2

@@ -1,0 +1,51 @@
+"""Which brokers share a machine or a store, as far as their configurations tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.wiring.checked_broker import host_identity, share_host, share_store
+from tests.wiring.brokers import broker
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("zookeeper:a:2181,b:2181/k", "zookeeper:B,c:2181/k", True),
+        ("zookeeper:a:2181/k", "zookeeper:a:2181/other", False),
+        ("zookeeper:a:2181", "zookeeper:b:2181", False),
+        ("sqlite:/tmp/x/m.db", "sqlite:/tmp/x/../x/m.db", True),
+        ("sqlite:/tmp/x/m.db", "sqlite:/tmp/y/m.db", False),
+        ("sqlite:/tmp/x/m.db", "zookeeper:a:2181", False),
+    ],
+)
+def test_one_store(one: str, other: str, same: bool) -> None:
+    assert share_store(broker(1, metadata__store=one), broker(2, metadata__store=other)) is same
+
+
+def test_one_machine() -> None:
+    def told(host: str) -> str:
+        return f"CLIENT://{host}:9092,REPLICATION://{host}:9093,CONTROL://{host}:9094"
+
+    assert not share_host(broker(1), broker(2))
+    assert share_host(broker(1, advertised__listeners=told("a")), broker(2, advertised__listeners=told("A")))
+    assert share_host(broker(1, listeners=told("127.0.0.1")), broker(2, listeners=told("localhost")))
+    # A blank host is each machine's own name, which no file tells.
+    assert not share_host(broker(1, listeners=told("")), broker(2, listeners=told("")))
+    store = "sqlite:/tmp/m.db"
+    assert share_host(broker(1, metadata__store=store), broker(2, metadata__store=store))
+
+
+def test_what_is_asked_of_one() -> None:
+    one = broker(1, advertised__listeners="CLIENT://c:1,REPLICATION://c:2,CONTROL://c:3", log__dirs="/a,./b")
+    assert (one.advertised_key, one.log_dirs_key, str(one)) == (
+        "advertised.listeners",
+        "log.dirs",
+        "broker 1 (1.properties)",
+    )
+    assert one.log_dirs["/a"] == "/a"
+    assert list(one.log_dirs.values()) == ["/a", "./b"]
+    assert broker(1, log__dirs="", log__dir="/c").log_dirs_key == "log.dir"
+    assert one.of_brokers == ["REPLICATION", "CONTROL"]
+    assert broker(1, control__plane__listener__name="").of_brokers == ["REPLICATION"]
+    assert [host_identity(host) for host in ("A", "::1", "LOCALHOST", "")] == ["a", "localhost", "localhost", ""]

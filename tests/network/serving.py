@@ -20,6 +20,7 @@ from signalbox.network.ports import HotPath, NetworkPorts
 from signalbox.network.socket_server import SocketServer
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import encode_request_header, encode_response_header
+from signalbox.security.principal import DefaultPrincipalBuilder, PrincipalBuilder
 from signalbox.security.sasl.scram import NoCredentials, ScramCredentials
 from signalbox.transport.data_loop import DataLoop
 from tests.transport.loopback import framed, read_frame
@@ -197,6 +198,7 @@ async def serving(
     sink: EchoSink | None = None,
     hot_path: HotPath | None = None,
     credentials: ScramCredentials | None = None,
+    principals: PrincipalBuilder | None = None,
 ) -> AsyncIterator[Served]:
     """A server of `given`; listeners are best on port 0."""
     table, settings = configured(given or {"listeners": "PLAINTEXT://127.0.0.1:0"})
@@ -216,6 +218,7 @@ async def serving(
             audit=trail,
             metrics=CountingMetrics(trail),
             security=security,
+            principal_builder=principals or DefaultPrincipalBuilder(),
         ),
         loop,
     )

@@ -66,7 +66,10 @@ PROTOCOLS = {
             "is about a listener that is not in listeners",
         ),
         ("listener.name.client.num.partitions", "cannot be set for one listener: it holds for the whole broker"),
-        ("listener.name.client.principal.builder.class", "has no effect: the default builder is used"),
+        (
+            "listener.name.client.ssl.provider",
+            "has no effect: TLS is OpenSSL's here, there is no Java to choose it from",
+        ),
         ("log.preallocate", "has no effect: a segment's file grows as it is written"),
         ("delete.retention.ms", "is not a known key (did you mean log.retention.ms?)"),
         ("listener.name.", "is about a listener that is not in listeners"),
@@ -139,5 +142,5 @@ def test_keys_of_kafka_are_keys_of_nobody_here() -> None:
 def test_known_keys_without_effect_say_so() -> None:
     told = dict(doubtful_keys({row.name: "" for row in NODE_CONFIG}, {}, NODE_CONFIG))
     assert told == {key: f"has no effect: {why}" for key, why in WITHOUT_EFFECT.items() if key in NODE_CONFIG}
-    config = config_of(principal__builder__class="org.example.Builder")
-    assert any("principal.builder.class has no effect" in warning for warning in config.warnings)
+    config = config_of(ssl__provider="SunJSSE")
+    assert any("ssl.provider has no effect" in warning for warning in config.warnings)

@@ -20,7 +20,7 @@ from signalbox.network.ports import NetworkPorts
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.headers import RequestHeader, decode_request_header
-from signalbox.security.principal import AuthenticationEvidence, KafkaPrincipal
+from signalbox.security.principal import AuthenticationEvidence, KafkaPrincipal, PrincipalRefused, build_principal
 from signalbox.security.sasl.sasl_server import Outcome, Reply, SaslServerSession, SaslState, illegal_sasl_state
 from signalbox.security.tls.distinguished_name import distinguished_name
 from signalbox.transport.buffer_pool import PooledBuffer
@@ -172,14 +172,15 @@ class Authentication:
             outcome.authorization_id,
             outcome.token_authenticated,
         )
-        return self._ports.principal_builder.build(evidence)
+        return build_principal(self._ports.principal_builder, evidence)
 
     def _objection(self, outcome: Outcome) -> str | None:
         """Why a peer may not go on as who it proved to be."""
-        if not self._connection.established:
-            return None
-        before, now = self._connection.context.principal, self._principal(outcome)
-        if now == before:
+        try:
+            before, now = self._connection.context.principal, self._principal(outcome)
+        except PrincipalRefused as refusal:
+            return str(refusal)
+        if not self._connection.established or now == before:
             return None
         return (
             f"Cannot change principals during re-authentication from {before.type}.{before.name}: {now.type}.{now.name}"

@@ -89,7 +89,8 @@ _PREFIXED_ROWS: tuple[_Row, ...] = (
      "New connections per second of the broker, or of one listener."),
     ("connections.max.reauth.ms", _L, 0, at_least(0),
      "SASL sessions end after this unless the client authenticates again (KIP-368); 0 never."),
-    ("principal.builder.class", _CLASS, None, None, "Who a peer is; must be a principal serde too."),
+    ("principal.builder.class", _CLASS, None, None,
+     "Who a peer is: a class by import path, which must be a principal serde too (KIP-590)."),
     ("sasl.enabled.mechanisms", _LIST, ["GSSAPI"], None, "Mechanisms this broker accepts."),
     ("sasl.mechanism.inter.broker.protocol", _S, "GSSAPI", None, "Mechanism brokers use as clients."),
     ("sasl.server.callback.handler.class", _CLASS, None, None,
@@ -122,7 +123,8 @@ _PREFIXED_ROWS: tuple[_Row, ...] = (
     ("ssl.provider", _S, None, None, "Java's security provider."),
     ("ssl.secure.random.implementation", _S, None, None, "Java's source of random numbers."),
     ("security.providers", _S, None, None, "Java classes that bring security providers."),
-    ("ssl.principal.mapping.rules", _S, "DEFAULT", None, "Rules from a distinguished name to a user name."),
+    ("ssl.principal.mapping.rules", _S, "DEFAULT", None,
+     "Rules from a certificate's distinguished name to a user's: RULE:pattern/replacement/[LU] or DEFAULT."),
 )  # fmt: skip
 
 PREFIXED_KEYS = frozenset([*(row[0] for row in _PREFIXED_ROWS), *(row.name for row in VALIDATION_ROWS)])

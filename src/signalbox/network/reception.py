@@ -16,7 +16,7 @@ from signalbox.network.connection_quotas import ConnectionQuotas
 from signalbox.network.listener import Listener
 from signalbox.network.plane import CONTROL
 from signalbox.network.ports import NetworkPorts
-from signalbox.security.principal import AuthenticationEvidence
+from signalbox.security.principal import AuthenticationEvidence, PrincipalRefused, build_principal
 from signalbox.security.request_context import RequestContext
 from signalbox.security.tls.distinguished_name import distinguished_name
 from signalbox.transport.frame_channel import FrameChannel
@@ -101,7 +101,12 @@ class Reception:
             evidence = AuthenticationEvidence(
                 context.security_protocol, context.client_address, context.listener_name, tls_subject
             )
-            context.principal = self._ports.principal_builder.build(evidence)
+            try:
+                context.principal = build_principal(self._ports.principal_builder, evidence)
+            except PrincipalRefused as refusal:
+                self.listener.authentications.failed.add()
+                connection.refuse("authentication_failed", str(refusal), None, denied=True)
+                return
         channel = connection.channel
         if context.security_protocol is not SecurityProtocol.PLAINTEXT:
             self.listener.authentications.succeeded.add()

@@ -7,12 +7,17 @@ Kafka's DefaultPrincipalData: int16 version, then the flexible struct (type, nam
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.messages.default_principal_data import DefaultPrincipalData
+from signalbox.security.principal_mapping import NoMatchingRule, PrincipalMapping
+
+log = logging.getLogger(__name__)
 
 USER_TYPE = "User"
 _VERSION = 0
@@ -61,7 +66,9 @@ class AuthenticationEvidence:
 class PrincipalBuilder(Protocol):
     """Port of `principal.builder.class`."""
 
-    def build(self, evidence: AuthenticationEvidence) -> KafkaPrincipal: ...
+    def build(self, evidence: AuthenticationEvidence) -> KafkaPrincipal:
+        """PrincipalRefused when nobody with this evidence may come in."""
+        ...
 
 
 @runtime_checkable
@@ -75,15 +82,41 @@ class PrincipalSerde(Protocol):
         ...
 
 
+class PrincipalRefused(ValueError):
+    """A builder may raise it: the peer proved something, but may not come in."""
+
+
+def build_principal(builder: PrincipalBuilder, evidence: AuthenticationEvidence) -> KafkaPrincipal:
+    """What `builder` makes of `evidence`; PrincipalRefused also for whatever else somebody's builder raises."""
+    try:
+        return builder.build(evidence)
+    except PrincipalRefused:
+        raise
+    except Exception as error:
+        log.exception("the principal builder failed on listener %s", evidence.listener_name)
+        raise PrincipalRefused("the principal builder failed") from error
+
+
 class DefaultPrincipalBuilder:
-    """Kafka's DefaultKafkaPrincipalBuilder and its serde."""
+    """Kafka's DefaultKafkaPrincipalBuilder and its serde. `mappings` are the rules for certificates by listener name;
+    elsewhere the distinguished name is the user's."""
+
+    def __init__(self, mappings: Mapping[str, PrincipalMapping] | None = None) -> None:
+        self._mappings = mappings or {}
 
     def build(self, evidence: AuthenticationEvidence) -> KafkaPrincipal:
         if evidence.security_protocol.uses_sasl and evidence.authorization_id is not None:
             return KafkaPrincipal(USER_TYPE, evidence.authorization_id, evidence.token_authenticated)
         if evidence.security_protocol is SecurityProtocol.SSL and evidence.tls_subject is not None:
-            return KafkaPrincipal(USER_TYPE, evidence.tls_subject)
+            return KafkaPrincipal(USER_TYPE, self._user_name(evidence.listener_name, evidence.tls_subject))
         return ANONYMOUS
+
+    def _user_name(self, listener_name: str, distinguished_name: str) -> str:
+        mapping = self._mappings.get(listener_name)
+        try:
+            return distinguished_name if mapping is None else mapping.user_name(distinguished_name)
+        except NoMatchingRule as error:
+            raise PrincipalRefused(str(error)) from error
 
     def serialize(self, principal: KafkaPrincipal) -> bytes:
         data = DefaultPrincipalData(

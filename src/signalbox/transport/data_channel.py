@@ -12,7 +12,6 @@ import logging
 import socket
 from collections.abc import Callable
 from struct import Struct
-from typing import Any
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
 from signalbox.transport.buffer_pool import PooledBuffer
@@ -65,7 +64,7 @@ class DataChannel(ChannelOutput):
     # -- the owner's side
 
     @property
-    def peer_certificate(self) -> dict[str, Any] | None:
+    def peer_certificate(self) -> bytes | None:
         return None
 
     def fileno(self) -> int:

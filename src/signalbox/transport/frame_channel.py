@@ -9,7 +9,7 @@ to the receiver (give it back with `release_buffer`, or drop it).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from signalbox.common.file_slice import FileSlice
 from signalbox.transport.buffer_pool import PooledBuffer
@@ -40,8 +40,8 @@ class FrameChannel(Protocol):
     def local_address(self) -> tuple[str, int]: ...
 
     @property
-    def peer_certificate(self) -> dict[str, Any] | None:
-        """The verified certificate of a TLS peer, in the shape of `SSLSocket.getpeercert()`; None without one."""
+    def peer_certificate(self) -> bytes | None:
+        """The verified certificate of a TLS peer in DER; None without one."""
         ...
 
     @property

@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_SEND_QUEUE_BYTES, PAUSE_READING_BYTES
@@ -60,7 +59,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
     # -- the owner's side
 
     @property
-    def peer_certificate(self) -> dict[str, Any] | None:
+    def peer_certificate(self) -> bytes | None:
         return self._tls.peer_certificate if self._tls is not None else None
 
     def send_frame(self, chunks: Sequence[Chunk]) -> None:

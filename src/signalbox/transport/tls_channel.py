@@ -4,7 +4,6 @@ one write per answer beat SSL on the descriptor, which reads 16 KB records with 
 from __future__ import annotations
 
 import socket
-from typing import Any
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
 from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
@@ -44,7 +43,7 @@ class TlsDataChannel(DataChannel):
         return self._queue.size_bytes + self._wire.size_bytes
 
     @property
-    def peer_certificate(self) -> dict[str, Any] | None:
+    def peer_certificate(self) -> bytes | None:
         return self._tls.peer_certificate
 
     def on_events(self, events: int) -> None:

@@ -11,7 +11,6 @@ import asyncio
 import ssl
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Any
 
 from signalbox.transport.tls_records import TlsRecords
 
@@ -120,9 +119,9 @@ class TlsSession:
         return self._outgoing.read() if self._outgoing.pending and not self._stepping else b""
 
     @property
-    def peer_certificate(self) -> dict[str, Any] | None:
-        """The peer's verified certificate; None when it gave none."""
-        return self._object.getpeercert() or None
+    def peer_certificate(self) -> bytes | None:
+        """The peer's verified certificate in DER; None when it gave none."""
+        return self._object.getpeercert(binary_form=True)
 
 
 TlsFactory = Callable[[], TlsSession]

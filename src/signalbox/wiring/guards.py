@@ -29,6 +29,7 @@ from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.outbound import connection_settings, outbound_security, own_mechanism_faults
 from signalbox.wiring.peer_security import PeerSecurity
 from signalbox.wiring.policies import Policies, policy_faults, read_policies
+from signalbox.wiring.principals import Principals, principal_faults, read_principals
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +56,7 @@ class Guards:
     peers: PeerSecurity
     authorizer: Authorizer
     policies: Policies
+    principals: Principals
 
 
 def read_guards(
@@ -73,12 +75,13 @@ def read_guards(
     if faults and live:
         log.error("started without the dynamic configs of this broker's listeners: %s", "; ".join(map(str, faults)))
         doors, faults = read_doors(config, {}, users)
-    if faults or others or more:
-        raise ConfigRefused(list(dict.fromkeys([*faults, *others, *more])))
+    principals, last = read_principals(doors.network, [row.name for row in doors.table], config.given)
+    if faults or others or more or last:
+        raise ConfigRefused(list(dict.fromkeys([*faults, *others, *more, *last])))
     peers, table = PeerSecurity(doors.network, handshakes), doors.table
     own = Endpoint(table.inter_broker_listener_name, "", 0, table.inter_broker_security_protocol)
     inter_broker = connection_settings(config.node_id, peers.of(own), config.values)
-    return Guards(doors, inter_broker, peers, authorizer, policies)
+    return Guards(doors, inter_broker, peers, authorizer, policies, principals)
 
 
 def read_doors(
@@ -113,4 +116,5 @@ def guard_faults(given: Mapping[str, str], values: Mapping[str, Value]) -> list[
             faults += own_mechanism_faults(name, protocol, network)
     faults += authorizer_faults(values)
     faults += policy_faults(values)
+    faults += principal_faults(network, [row.name for row in rows])
     return list(dict.fromkeys(faults))

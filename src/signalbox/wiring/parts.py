@@ -41,7 +41,7 @@ from signalbox.metadata.registration_keeper import RegistrationKeeper
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.network.ports import NetworkPorts
 from signalbox.network.socket_server import SocketServer
-from signalbox.security.principal import DefaultPrincipalBuilder, KafkaPrincipal
+from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.handshake_threads import HandshakeThreads
@@ -186,7 +186,7 @@ async def build_parts(
         controller,
         ways.channel,
         ways.channel,
-        DefaultPrincipalBuilder(),
+        guards.principals.serde,
         _broker_context(config),
         creation_settings(config),
     )
@@ -233,7 +233,7 @@ def _router(
     own: OwnConfigs,
 ) -> tuple[Router, HotPath]:
     """What answers requests: the router, and the short cut before it."""
-    config, channel, serde = around.config, around.channel, DefaultPrincipalBuilder()
+    config, channel, serde = around.config, around.channel, around.guards.principals.serde
     timeout_ms = config["request.timeout.ms"]
     forwarder = PartialForwarder(EnvelopeForwarder(channel, serde, ForwardingMetrics(trail.metrics), timeout_ms))
     router = Router(
@@ -287,7 +287,7 @@ def _server(around: Surroundings, trail: Trail, router: Router, hot_path: HotPat
         metrics=trail.metrics,
         clock=around.clock,
         security=around.guards.doors.security,
-        principal_builder=DefaultPrincipalBuilder(),
+        principal_builder=around.guards.principals,
     )
     doors = around.guards.doors
     return SocketServer(doors.table, doors.network, ports, around.data_loop)

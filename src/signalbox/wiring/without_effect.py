@@ -18,8 +18,6 @@ _NO_JAVA = "TLS is OpenSSL's here, there is no Java to choose it from"
 
 _OF_BROKERS: Mapping[str, str] = {
     "inter.broker.protocol.version": "this release forwards and registers as from 3.4 on, whatever it says",
-    "principal.builder.class": "the default builder is used",
-    "ssl.principal.mapping.rules": "a principal is the certificate's whole distinguished name",
     "security.providers": _NO_JAVA,
     "ssl.engine.factory.class": _NO_JAVA,
     "ssl.keymanager.algorithm": _NO_JAVA,

@@ -1,31 +1,100 @@
-"""The subject of a certificate as text, the way Java prints it: what Kafka makes the principal."""
+"""The subject of a certificate as text, to the letter as Java's X500Principal.getName() prints it: what Kafka makes the
+principal, and what ACLs and mapping rules are written for.
+
+RFC 2253: the most specific part first, nine attributes by their keyword. Any other is its object identifier with the
+hexadecimal of its value's encoding (an e-mail address is 1.2.840.113549.1.9.1=#1606...), which is why the encoding is
+read here rather than what `ssl` makes of it. The certificate has been verified by OpenSSL before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator
 
-_SHORT = {
-    "commonName": "CN",
-    "organizationalUnitName": "OU",
-    "organizationName": "O",
-    "localityName": "L",
-    "stateOrProvinceName": "ST",
-    "countryName": "C",
-    "domainComponent": "DC",
-    "streetAddress": "STREET",
-    "userId": "UID",
+_KEYWORDS = {
+    "2.5.4.3": "CN",
+    "2.5.4.6": "C",
+    "2.5.4.7": "L",
+    "2.5.4.8": "ST",
+    "2.5.4.9": "STREET",
+    "2.5.4.10": "O",
+    "2.5.4.11": "OU",
+    "0.9.2342.19200300.100.1.1": "UID",
+    "0.9.2342.19200300.100.1.25": "DC",
 }
+# What Java takes for text: UTF8String, PrintableString, T61String, IA5String, GeneralString, BMPString; it reads all of
+# them as UTF-8.
+_TEXT = frozenset({12, 19, 20, 22, 27, 30})
+_ESCAPED = frozenset(',=+<>#;"\\')
+_CONTEXT_0 = 0xA0
+_SUBJECT = 5  # after version, serial number, algorithm, issuer and validity
 
 
-def distinguished_name(certificate: Mapping[str, Any]) -> str:
-    """Most specific part first, comma-separated (RFC 2253); `certificate` in the shape of `SSLSocket.getpeercert()`."""
-    parts = []
-    for relative_name in reversed(certificate.get("subject", ())):
-        parts.append("+".join(f"{_SHORT.get(kind, kind)}={_escape(value)}" for kind, value in relative_name))
-    return ",".join(parts)
+def distinguished_name(certificate: bytes) -> str:
+    """The subject of a certificate in DER; "" for an empty one. ValueError when it is no certificate."""
+    parts = ["+".join(map(_attribute, _elements(part))) for _, part in _values(_subject(certificate))]
+    return ",".join(reversed(parts))
 
 
-def _escape(value: str) -> str:
-    escaped = "".join("\\" + char if char in ',+"\\<>;' else char for char in value)
-    return "\\" + escaped if escaped.startswith(("#", " ")) else escaped
+def _subject(certificate: bytes) -> bytes:
+    to_be_signed = next(_elements(next(_elements(certificate))))
+    fields = list(_values(to_be_signed))
+    if fields and fields[0][0] != _CONTEXT_0:  # version 1 does not say so
+        fields.insert(0, (_CONTEXT_0, b""))
+    if len(fields) <= _SUBJECT:
+        raise ValueError("no certificate: it ends before its subject")
+    return fields[_SUBJECT][1]
+
+
+def _attribute(pair: bytes) -> str:
+    (_, identifier), (tag, value) = _values(pair)
+    name = _dotted(identifier)
+    keyword = _KEYWORDS.get(name)
+    if keyword is None or tag not in _TEXT:
+        whole = pair[_header_size(pair) + len(identifier) :]
+        return f"{keyword or name}=#{whole.hex()}"
+    return f"{keyword}={_escape(value.decode(errors='replace'))}"
+
+
+def _escape(text: str) -> str:
+    core = text.strip(" \r")
+    start = len(text) - len(text.lstrip(" \r"))
+    escaped = "".join("\\" + char if char in _ESCAPED else char for char in core).replace("\0", "\\00")
+    before, after = text[:start], text[start + len(core) :]
+    return "".join("\\" + char for char in before) + escaped + "".join("\\" + char for char in after)
+
+
+def _dotted(identifier: bytes) -> str:
+    """An object identifier's numbers: seven bits a byte, the first two in one."""
+    numbers, number = [], 0
+    for byte in identifier:
+        number = number << 7 | byte & 0x7F
+        if not byte & 0x80:
+            numbers.append(number)
+            number = 0
+    first = min(numbers[0] // 40, 2)
+    return ".".join(map(str, [first, numbers[0] - 40 * first, *numbers[1:]]))
+
+
+def _elements(data: bytes) -> Iterator[bytes]:
+    """The contents of the values that stand one after the other in `data`."""
+    return (content for _, content in _values(data))
+
+
+def _values(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """(tag, content) of each."""
+    start = 0
+    while start < len(data):
+        head = _header_size(data[start:])
+        length = data[start + 1] if head == 2 else int.from_bytes(data[start + 2 : start + head])
+        end = start + head + length
+        if end > len(data):
+            raise ValueError("no certificate: a value is longer than what holds it")
+        yield data[start], data[start + head : end]
+        start = end
+
+
+def _header_size(data: bytes) -> int:
+    """Bytes of tag and length."""
+    if len(data) < 2:
+        raise ValueError("no certificate: it ends in the middle of a value")
+    return 2 if data[1] < 0x80 else 2 + (data[1] & 0x7F)

@@ -1,0 +1,107 @@
+"""Who turns what a connection proved into a principal: `principal.builder.class` by import path, or Kafka's default
+with the rules of `ssl.principal.mapping.rules`; both for one listener or for all (L5, F7).
+
+A builder is made with the configuration. It must be a principal serde too, since a broker that cannot write a principal
+down cannot forward its requests: a start without is refused, as in Kafka. The serde of Envelopes is the builder of all
+listeners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from signalbox.common.config_table import ConfigFault
+from signalbox.network.network_settings import ListenerSettings, NetworkSettings
+from signalbox.security.principal import (
+    AuthenticationEvidence,
+    DefaultPrincipalBuilder,
+    KafkaPrincipal,
+    PrincipalBuilder,
+    PrincipalSerde,
+)
+from signalbox.security.principal_mapping import PrincipalMapping, parse_principal_mapping
+from signalbox.wiring.import_path import load_class
+
+_CLASS_KEY, _RULES_KEY = "principal.builder.class", "ssl.principal.mapping.rules"
+_BUILT_IN = (
+    "",
+    "signalbox.security.principal.DefaultPrincipalBuilder",
+    "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Principals:
+    """A principal builder that asks each listener's own; `serde` is for Envelopes."""
+
+    serde: PrincipalSerde = field(default_factory=DefaultPrincipalBuilder)
+    builders: Mapping[str, PrincipalBuilder] = field(default_factory=dict)
+
+    def build(self, evidence: AuthenticationEvidence) -> KafkaPrincipal:
+        return self.builders[evidence.listener_name].build(evidence)
+
+
+def read_principals(
+    network: NetworkSettings, listener_names: Iterable[str], given: Mapping[str, str]
+) -> tuple[Principals, list[ConfigFault]]:
+    """The builders of these listeners, and what is wrong with their keys."""
+    names = list(listener_names)
+    faults = principal_faults(network, names)
+    if faults:
+        return Principals(), faults
+    serde = _make("", network.everywhere, given, {}, faults)
+    builders: dict[str, PrincipalBuilder] = {}
+    for name in names:
+        settings = network.listener(name)
+        mapping = parse_principal_mapping(settings.text(_RULES_KEY))
+        shared = _CLASS_KEY not in settings.own and settings.text(_CLASS_KEY) not in _BUILT_IN
+        builders[name] = serde if shared else _make(name, settings, given, {name: mapping}, faults)
+    return Principals(serde, builders), faults
+
+
+def principal_faults(network: NetworkSettings, listener_names: Iterable[str]) -> list[ConfigFault]:
+    """What can be seen to be wrong before a builder is made: its class is looked for, not called."""
+    faults = []
+    for listener, settings in [("", network.everywhere), *((name, network.listener(name)) for name in listener_names)]:
+        key, path = settings.key_of(listener, _CLASS_KEY), settings.text(_CLASS_KEY)
+        if path not in _BUILT_IN:
+            try:
+                _check_class(load_class(path))
+            except Exception as error:  # somebody else's module is run: it may raise anything
+                faults.append(_fault(key, path, error))
+        rules = settings.text(_RULES_KEY)
+        try:
+            parse_principal_mapping(rules)
+        except ValueError as error:
+            remedy = "Write RULE:pattern/replacement/, with L or U behind it, or DEFAULT, separated by commas"
+            faults.append(ConfigFault(settings.key_of(listener, _RULES_KEY), rules, str(error), remedy))
+    return list(dict.fromkeys(faults))
+
+
+def _make(
+    listener_name: str,
+    settings: ListenerSettings,
+    given: Mapping[str, str],
+    mappings: Mapping[str, PrincipalMapping],
+    faults: list[ConfigFault],
+) -> Any:
+    path = settings.text(_CLASS_KEY)
+    if path not in _BUILT_IN:
+        try:
+            return load_class(path)(given)
+        except Exception as error:  # a builder's own constructor may raise what it likes
+            faults.append(_fault(settings.key_of(listener_name, _CLASS_KEY), path, error))
+    return DefaultPrincipalBuilder(mappings)
+
+
+def _check_class(found: Any) -> None:
+    missing = [name for name in ("build", "serialize", "deserialize") if not callable(getattr(found, name, None))]
+    if missing:
+        raise TypeError(f"it has no {', '.join(missing)}; a builder must be a principal serde too")
+
+
+def _fault(key: str, path: str, error: Exception) -> ConfigFault:
+    remedy = "Name a class that takes the configuration and has build, serialize and deserialize"
+    return ConfigFault(key, path, f"cannot be made: {error}", remedy)

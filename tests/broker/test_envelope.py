@@ -46,6 +46,7 @@ def test_the_inner_request_keeps_its_header_and_its_asker() -> None:
     assert (request.context.client_address, request.context.client_address_bytes) == ("10.0.0.9", HERE)
     assert (request.context.listener_name, request.context.privileged) == ("REPLICATION", True)
     assert request.forwarded_by == "User:broker"
+    assert request.context.request_type == ApiKey.CREATE_TOPICS
     assert bytes(request.frame) == inner()
 
 

@@ -17,8 +17,9 @@ def test_a_forwarded_request_keeps_the_hop_beside_the_original() -> None:
         privileged=True,
         inter_broker=True,
     )
-    inner = hop.forwarded(alice, "192.168.1.9", bytes([192, 168, 1, 9]))
+    inner = hop.forwarded(alice, "192.168.1.9", bytes([192, 168, 1, 9]), 30)
     assert (inner.principal, inner.forwarding_principal) == (alice, broker)
     assert (inner.client_address, inner.client_address_bytes) == ("192.168.1.9", bytes([192, 168, 1, 9]))
     assert (inner.listener_name, inner.connection_id, inner.privileged) == ("REPLICATION", "conn", True)
     assert hop.forwarding_principal is None
+    assert (inner.request_type, hop.request_type) == (30, -1)

@@ -7,11 +7,16 @@ from collections.abc import Mapping
 import pytest
 
 from signalbox.common.config_table import ConfigFault
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.create_acls import CreateAclsRequest
 from signalbox.security.acl import AclOperation, ResourceType
 from signalbox.security.acl_authorizer import AclAuthorizer
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
+from signalbox.testing.cluster import Cluster
 from signalbox.wiring.authorizers import build_authorizer
 from tests.broker.asking import context
+from tests.system.wire import Wire
 from tests.wiring.settings import config_of
 
 
@@ -70,3 +75,28 @@ def test_super_users_that_are_none() -> None:
     _, [fault] = asked(authorizer__class__name=name, super__users="admin")
     assert fault.key == "super.users"
     assert "'admin'" in fault.problem
+
+
+def test_networks_that_are_none() -> None:
+    name = "kafka.security.authorizer.AclAuthorizer"
+    _, [fault] = asked(authorizer__class__name=name, authorizer__forwarded__acl__changes__from="10.0.0.0/8,everywhere")
+    assert fault.key == "authorizer.forwarded.acl.changes.from"
+    assert "'everywhere'" in fault.problem
+
+
+@pytest.mark.spec("F8")
+def test_a_forwarded_acl_change_from_outside_is_refused_and_one_to_the_controller_itself_is_not() -> None:
+    overrides = {
+        "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+        "super.users": "User:ANONYMOUS",
+        "authorizer.forwarded.acl.changes.from": "10.0.0.0/8",
+    }
+    creation = CreateAclsRequest.AclCreation(
+        resource_type=2, resource_name="t", principal="User:a", host="*", operation=3, permission_type=3
+    )
+    with Cluster(brokers=2, overrides=overrides) as cluster:
+        for node in cluster.nodes.values():
+            with Wire(node.describe()["listeners"]["CLIENT"]) as wire:
+                [made] = wire.ask(ApiKey.CREATE_ACLS, 3, CreateAclsRequest(creations=[creation])).results
+            refused = not node.parts.controller.is_active
+            assert made.error_code == (Error.CLUSTER_AUTHORIZATION_FAILED if refused else Error.NONE)

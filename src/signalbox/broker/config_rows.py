@@ -32,6 +32,7 @@ BROKER_CONFIG = ConfigTable(
         ("authorizer.class.name", _CLASS, "", None, Dynamic.READ_ONLY, "Import path of the authorizer; empty allows everything."),
         ("super.users", _S, "", None, Dynamic.READ_ONLY, "Type:name, separated by semicolons: these may do everything."),
         ("allow.everyone.if.no.acl.found", _B, False, None, Dynamic.READ_ONLY, "Whether a resource without ACLs is open to all."),
+        ("authorizer.forwarded.acl.changes.from", _LIST, [], None, Dynamic.READ_ONLY, "Networks (10.0.0.0/8) from which ACLs may be changed through a broker that is not the controller, by super users too; empty is anywhere."),
         ("metrics.http.port", _I, -1, between(-1, 65_535), Dynamic.READ_ONLY, "Port of the Prometheus page on loopback; -1 is none, 0 any free one."),
         ("metrics.http.host", _S, "127.0.0.1", None, Dynamic.READ_ONLY, "Address the Prometheus page is bound to."),
         ("audit.enable", _B, True, None, Dynamic.READ_ONLY, "Whether the routing audit trail is written."),

@@ -45,7 +45,7 @@ def unwrap(envelope: ApiRequest, decode: Decode, serde: PrincipalSerde) -> ApiRe
     except DecodeError as error:
         raise KafkaError(Error.UNSUPPORTED_VERSION, f"the inner {row.name} does not parse: {error}") from error
     outer = envelope.context
-    context = outer.forwarded(principal, address, bytes(body.client_host_address))
+    context = outer.forwarded(principal, address, bytes(body.client_host_address), header.api_key)
     return ApiRequest(
         header, inner, context, body.request_data, envelope.received_at, forwarded_by=str(outer.principal)
     )

@@ -1,5 +1,6 @@
 """The built-in authorizer: super users, then ACLs as Kafka's AclAuthorizer decides them (KIP-11, KIP-290, KIP-679).
 
+0. `authorizer.forwarded.acl.changes.from` may refuse a change of ACLs that another broker passed on.
 1. A super user may.
 2. ACLs of the resource: its literal name, `*`, every prefix. Of nobody at all → `allow.everyone.if.no.acl.found`.
 3. A matching DENY refuses; else a matching ALLOW allows; else refused.
@@ -24,6 +25,7 @@ from signalbox.security.acl import (
     ResourceType,
 )
 from signalbox.security.acl_view import AclIndex, AclView, Entries
+from signalbox.security.forwarded_acl_changes import Networks, refuses
 from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 
@@ -42,10 +44,12 @@ class AclAuthorizer:
         view: AclView | None = None,
         super_users: Iterable[KafkaPrincipal] = (),
         allow_everyone_if_no_acl_found: bool = False,
+        forwarded_acl_changes_from: Networks = (),
     ) -> None:
         self._view: AclView = view if view is not None else AclIndex()
         self._super_users = frozenset(super_users)
         self._allow_everyone = allow_everyone_if_no_acl_found
+        self._forwarded_from = forwarded_acl_changes_from
 
     @property
     def stamp(self) -> int:
@@ -58,6 +62,8 @@ class AclAuthorizer:
     def authorize(
         self, context: RequestContext, operation: AclOperation, resource_type: ResourceType, resource_name: str
     ) -> bool:
+        if refuses(self._forwarded_from, context):
+            return False
         if context.principal in self._super_users:
             return True
         entries = self._view.entries_for(resource_type, resource_name, str(context.principal))

@@ -17,7 +17,7 @@ class RequestContext:
     __slots__ = (
         "client_address", "client_address_bytes", "client_software_name",
         "client_software_version", "connection_id", "control_plane", "forwarding_principal", "inter_broker",
-        "listener_name", "principal", "privileged", "security_protocol",
+        "listener_name", "principal", "privileged", "request_type", "security_protocol",
     )  # fmt: skip
 
     def __init__(
@@ -45,9 +45,13 @@ class RequestContext:
         self.client_software_name = ""
         self.client_software_version = ""
         self.forwarding_principal: KafkaPrincipal | None = None
+        self.request_type = -1
 
-    def forwarded(self, principal: KafkaPrincipal, client_address: str, client_address_bytes: bytes) -> RequestContext:
-        """The context of a request that came inside an Envelope over this connection."""
+    def forwarded(
+        self, principal: KafkaPrincipal, client_address: str, client_address_bytes: bytes, request_type: int
+    ) -> RequestContext:
+        """The context of a request that came inside an Envelope over this connection. `request_type` is its API key; a
+        connection's own context serves requests of all kinds and knows none."""
         inner = RequestContext(
             self.connection_id,
             self.listener_name,
@@ -60,4 +64,5 @@ class RequestContext:
             inter_broker=self.inter_broker,
         )
         inner.forwarding_principal = self.principal
+        inner.request_type = request_type
         return inner

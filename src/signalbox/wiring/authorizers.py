@@ -10,10 +10,12 @@ from signalbox.metadata.acl_repository import AclRepository
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.security.acl_authorizer import AclAuthorizer
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer, parse_super_users
+from signalbox.security.forwarded_acl_changes import parse_networks
 from signalbox.wiring.import_path import load_class
 
 Values = Mapping[str, Value]
 _KEY = "authorizer.class.name"
+_NETWORKS = "authorizer.forwarded.acl.changes.from"
 # Kafka's own class names mean the built-in one, so that a server.properties can be taken over as it is.
 _BUILT_IN = frozenset(
     {
@@ -33,7 +35,8 @@ def build_authorizer(values: Values, given: Mapping[str, str]) -> tuple[Authoriz
     if faults:
         return AllowAllAuthorizer(), faults
     if name in _BUILT_IN:
-        return AclAuthorizer(None, parse_super_users(users), values["allow.everyone.if.no.acl.found"] is True), []
+        open_to_all = values["allow.everyone.if.no.acl.found"] is True
+        return AclAuthorizer(None, parse_super_users(users), open_to_all, parse_networks(_networks(values))), []
     try:
         authorizer: Authorizer = load_class(str(name))(given)
         return authorizer, []
@@ -51,12 +54,22 @@ def authorizer_faults(values: Values) -> list[ConfigFault]:
         parse_super_users(users)
     except ValueError as error:
         faults.append(ConfigFault("super.users", users, str(error), "Separate users by semicolons"))
+    try:
+        parse_networks(_networks(values))
+    except ValueError as error:
+        faults.append(ConfigFault(_NETWORKS, ",".join(_networks(values)), str(error), "Separate networks by commas"))
     if name not in _BUILT_IN:
         try:
             load_class(name)
         except Exception as error:  # somebody else's module is run: it may raise anything
             faults.append(_fault(name, error))
     return faults
+
+
+def _networks(values: Values) -> list[str]:
+    networks = values[_NETWORKS]
+    assert isinstance(networks, list)
+    return networks
 
 
 def _fault(name: str, error: Exception) -> ConfigFault:

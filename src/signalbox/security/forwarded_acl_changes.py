@@ -1,0 +1,36 @@
+"""A rule about impersonation (SPEC F8): through another broker, ACLs are changed from known networks alone.
+
+A broker that forwards speaks for its client: whoever takes over one broker could change ACLs in anybody's name. The
+request's context says that it was forwarded and where its client is said to be, so a rule can look at both. It holds
+for super users too; who is connected to the active controller itself is not touched by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+
+from signalbox.protocol.api_table import ApiKey
+from signalbox.security.request_context import RequestContext
+
+Networks = tuple[IPv4Network | IPv6Network, ...]
+_ACL_CHANGES = frozenset({ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS})
+
+
+def parse_networks(texts: Iterable[str]) -> Networks:
+    """`10.0.0.0/8`, `fd00::/8`, or a single address; ValueError names the piece that is none."""
+    networks = []
+    for text in texts:
+        try:
+            networks.append(ip_network(text, strict=False))
+        except ValueError:
+            raise ValueError(f"{text!r} is no network such as 10.0.0.0/8 or fd00::/8") from None
+    return tuple(networks)
+
+
+def refuses(networks: Networks, context: RequestContext) -> bool:
+    """Whether this is a forwarded change of ACLs from outside. No networks: from anywhere."""
+    if not networks or context.forwarding_principal is None or context.request_type not in _ACL_CHANGES:
+        return False
+    address = ip_address(context.client_address)
+    return not any(address in network for network in networks)

@@ -86,7 +86,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
 
 
 def login(
-    cluster: Guarded, user: str = "admin", password: str = _PASSWORD, node_id: int | None = None, bits: int = 256
+    cluster: ProcessCluster, user: str = "admin", password: str = _PASSWORD, node_id: int | None = None, bits: int = 256
 ) -> dict[str, Any]:
     """Client settings; one broker alone as bootstrap when `node_id` is given."""
     servers = cluster.bootstrap() if node_id is None else cluster.brokers[node_id].address("CLIENT")
@@ -149,7 +149,7 @@ def known_everywhere(cluster: Guarded, user: str, count: int) -> None:
         assert len(admin_at(cluster, node_id).describe_acls(only_for(user)).result(30)) == count
 
 
-def let_in(cluster: Guarded, user: str, password: str, node_id: int, bits: int = 256) -> bool:
+def let_in(cluster: ProcessCluster, user: str, password: str, node_id: int, bits: int = 256) -> bool:
     """Whether a broker lets a fresh connection in."""
     failed: list[KafkaError] = []
     client = AdminClient({**login(cluster, user, password, node_id, bits), "error_cb": failed.append})

@@ -1,0 +1,139 @@
+"""ACLs and SCRAM users in a real ZooKeeper, judged by Apache Kafka 3.9's own tools: they read what we write, and we
+obey what they write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from signalbox.testing.process_cluster import ProcessCluster
+from signalbox.testing.zookeeper import ensemble
+from tests.system import provision
+from tests.system.clusters import QUICK, until
+from tests.system.test_acls import let_in, login
+from tests.system.test_zookeeper_cluster import kafka39
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M2")]
+
+_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+_PASSWORD = "first-s3cret"
+
+
+@dataclass
+class OnZooKeeper:
+    """A running cluster whose CLIENT listener wants SCRAM; `admin` stands in the login module."""
+
+    cluster: ProcessCluster
+    connect: str
+    admin: AdminClient
+
+    def acls(self, *arguments: str) -> str:
+        """What kafka-acls of 3.9 prints; it works on ZooKeeper itself."""
+        where = ("--authorizer", "kafka.security.authorizer.AclAuthorizer", "--authorizer-properties")
+        return kafka39("kafka.admin.AclCommand", *where, f"zookeeper.connect={self.connect}", *arguments)
+
+    def users(self, user: str, *arguments: str) -> str:
+        """What kafka-configs of 3.9 prints about a user; it works on ZooKeeper itself."""
+        entity = ("--entity-type", "users", "--entity-name", user)
+        return kafka39("kafka.admin.ConfigCommand", "--zookeeper", self.connect, *entity, *arguments)
+
+    def told(self, topic: str) -> set[str]:
+        """Principals that have an ACL on a topic, as our brokers tell."""
+        wanted = AclBindingFilter(
+            ResourceType.TOPIC,
+            topic,
+            ResourcePatternType.ANY,
+            None,
+            None,
+            AclOperation.ANY,
+            AclPermissionType.ANY,
+        )
+        return {binding.principal for binding in self.admin.describe_acls(wanted).result(30)}
+
+    def allow(self, user: str, topic: str, pattern: ResourcePatternType = ResourcePatternType.LITERAL) -> None:
+        binding = AclBinding(
+            ResourceType.TOPIC, topic, pattern, user, "*", AclOperation.ALTER_CONFIGS, AclPermissionType.ALLOW
+        )
+        self.admin.create_acls([binding])[binding].result(30)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnZooKeeper]:
+    provision.zookeeper()
+    jaas = f'{_MODULE} username="admin" password="{_PASSWORD}" user_admin="{_PASSWORD}";'
+    with ensemble(tmp_path_factory.mktemp("zookeeper")) as (server,):
+        connect = f"{server.address}/guarded"
+        overrides = {
+            **QUICK,
+            "metadata.store": f"zookeeper:{connect}",
+            "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
+            "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+            "listener.name.client.scram-sha-256.sasl.jaas.config": jaas,
+            "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+            "super.users": "User:ANONYMOUS;User:admin",
+        }
+        with ProcessCluster(tmp_path_factory.mktemp("cluster"), 3, overrides=overrides) as cluster:
+            yield OnZooKeeper(cluster, connect, AdminClient(login(cluster)))
+
+
+def test_kafkas_own_tool_reads_our_acls(kept: OnZooKeeper) -> None:
+    kept.allow("User:ours", "read-by-kafka")
+    kept.allow("User:prefix", "read-", ResourcePatternType.PREFIXED)
+    listed = kept.acls("--list")
+    assert re.search(r"name=read-by-kafka, patternType=LITERAL\)`: \s*\(principal=User:ours, host=\*, oper", listed)
+    assert re.search(r"name=read-, patternType=PREFIXED\)`: \s*\(principal=User:prefix, host=\*, operation=", listed)
+    assert "operation=ALTER_CONFIGS, permissionType=ALLOW" in listed
+
+
+def test_we_obey_what_kafkas_own_tool_writes_beside_us(kept: OnZooKeeper) -> None:
+    kept.allow("User:ours", "shared")
+    theirs = ("--allow-principal", "User:theirs", "--operation", "Read", "--topic", "shared")
+    kept.acls("--add", *theirs)
+    assert kept.told("shared") == {"User:ours", "User:theirs"}
+    # The active controller did not write this: its own next change must neither overwrite it nor fail for good.
+    until(partial(_allowed, kept, "User:again", "shared"), "the next change")
+    assert kept.told("shared") == {"User:ours", "User:theirs", "User:again"}
+    prefixed = ("--allow-principal", "User:theirs", "--operation", "All", "--topic", "shar")
+    kept.acls("--add", *prefixed, "--resource-pattern-type", "prefixed")
+    assert kept.told("shar") == {"User:theirs"}
+    kept.acls("--remove", "--force", *theirs)
+    assert kept.told("shared") == {"User:ours", "User:again"}
+
+
+def _allowed(kept: OnZooKeeper, user: str, topic: str) -> bool:
+    """False when the controller found its write refused and begins a new term."""
+    try:
+        kept.allow(user, topic)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.NOT_CONTROLLER:
+            raise
+        return False
+    return True
+
+
+def test_users_of_kafkas_own_tool_log_in_and_ours_are_read_by_it(kept: OnZooKeeper) -> None:
+    theirs = "SCRAM-SHA-256=[iterations=8192,password=theirs-s3cret]"
+    kept.users("theirs", "--alter", "--add-config", theirs)
+    for node_id in kept.cluster.brokers:
+        until(partial(let_in, kept.cluster, "theirs", "theirs-s3cret", node_id), f"theirs on broker {node_id}")
+    upsertion = UserScramCredentialUpsertion("ours", ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096), b"x")
+    kept.admin.alter_user_scram_credentials([upsertion])["ours"].result(30)
+    described = kept.users("ours", "--describe")
+    assert re.search(r"SCRAM-SHA-512=salt=\S+,stored_key=\S+,server_key=\S+,iterations=4096", described)

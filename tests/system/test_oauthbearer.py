@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -12,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from signalbox.testing.cluster import Cluster
-from tests.security.issuer import Issuer, forged, key_file
+from tests.security.issuer import Answer, Endpoint, Issuer, answering, forged, key_file, key_set
 
 pytestmark = pytest.mark.spec("L7")
 ISSUER = Issuer("ES256")
@@ -131,3 +134,61 @@ def test_who_does_not_belong_stays_outside(cluster: Cluster, token: Token) -> No
         admin_of(settings(cluster, token)).list_topics(timeout=1.5)
     assert counted(cluster, "failed-authentication-total") > failed
     assert admin_of(settings(cluster, good)).list_topics(timeout=20).brokers
+
+
+def issuing(lasts_s: float) -> Answer:
+    """A token endpoint: whoever knows a client's secret gets a token for it."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        user, _, secret = base64.b64decode(handler.headers["Authorization"].split()[1]).decode().partition(":")
+        if secret != f"{user}-secret":
+            answering(b"{}", 401)(handler)
+        else:
+            token = ISSUER.token(user, exp=time.time() + lasts_s)
+            answering(json.dumps({"access_token": token, "token_type": "Bearer"}).encode())(handler)
+
+    return answer
+
+
+def test_brokers_log_in_at_each_other_with_tokens_of_an_endpoint_and_renew_them() -> None:
+    """The keys come from a JWKS endpoint, the tokens end after six seconds; nothing is lost when they do."""
+    with Endpoint(answering(key_set(ISSUER))).open() as keys, Endpoint(issuing(6)).open() as tokens:
+        overrides = {
+            "sasl.enabled.mechanisms": "OAUTHBEARER",
+            "sasl.mechanism.inter.broker.protocol": "OAUTHBEARER",
+            "listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:SASL_PLAINTEXT,CONTROL:SASL_PLAINTEXT",
+            "sasl.oauthbearer.jwks.endpoint.url": keys.url,
+            "sasl.oauthbearer.token.endpoint.url": tokens.url,
+            "sasl.login.refresh.buffer.seconds": "1",
+            "sasl.login.refresh.min.period.seconds": "1",
+        }
+        module = _MODULE.replace(";", ' clientId="broker" clientSecret="broker-secret";')
+        for listener in ("replication", "control"):
+            overrides[f"listener.name.{listener}.oauthbearer.sasl.jaas.config"] = module
+        with Cluster(2, overrides=overrides) as cluster:
+            first = tokens.asked
+            producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all", "log_level": 0})
+            failures: list[object] = []
+            deadline = time.monotonic() + 40
+            while tokens.asked < first + 10:
+                assert time.monotonic() < deadline, "tokens are not renewed"
+                producer.produce(
+                    "replicated", b"x", on_delivery=lambda error, _: failures.append(error) if error else None
+                )
+                producer.poll(0.05)
+            assert producer.flush(20) == 0
+            assert failures == []
+            killed = [
+                node.parts.server.planes[plane].expired_connections_killed
+                for node in cluster.nodes.values()
+                for plane in ("data", "control")
+            ]
+            assert killed == [0, 0, 0, 0]  # everybody has left in time and come back
+            in_sync = [
+                partition.error is None and len(partition.isrs)
+                for partition in AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+                .list_topics("replicated", 10)
+                .topics["replicated"]
+                .partitions.values()
+            ]
+            assert set(in_sync) == {2}

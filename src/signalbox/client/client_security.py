@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from signalbox.client.connection_settings import ConnectionSecurity, OutboundTls, SaslLogin
+from signalbox.client.oauth_login import LoginParts, oauth_login
 from signalbox.common.config_table import ConfigFault, Value
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.security.jaas import JaasError, parse_jaas_config
+from signalbox.security.jaas import MODULE_OF_MECHANISM, JaasError, parse_jaas_config
+from signalbox.security.sasl.oauthbearer import OAUTHBEARER
 from signalbox.security.sasl.plain import PLAIN, PlainClientExchange
 from signalbox.security.sasl.scram import ScramClientExchange
 from signalbox.security.tls.contexts import client_context
@@ -48,7 +50,8 @@ def _tls(values: Mapping[str, Value], faults: list[ConfigFault]) -> OutboundTls 
 
 def _login(values: Mapping[str, Value], faults: list[ConfigFault]) -> SaslLogin | None:
     key, mechanism = "sasl.jaas.config", str(values["sasl.mechanism"])
-    remedy = 'Expected `<login module class> required username="…" password="…";`'
+    needs = "..." if mechanism == OAUTHBEARER else 'username="…" password="…"'
+    remedy = f"Expected `{MODULE_OF_MECHANISM[mechanism]} required {needs};`"
     try:
         module = parse_jaas_config(str(values[key] or ""))
     except JaasError as error:
@@ -57,6 +60,9 @@ def _login(values: Mapping[str, Value], faults: list[ConfigFault]) -> SaslLogin 
     if mechanism not in module.mechanisms:
         faults.append(ConfigFault(key, module.name, f"is not the login module of {mechanism}", remedy))
         return None
+    if mechanism == OAUTHBEARER:
+        callback = values["sasl.login.callback.handler.class"]
+        return oauth_login(LoginParts(module, values.__getitem__, str, str(callback or ""), "", {}, faults))
     if not module.options.get("username") or "password" not in module.options:
         faults.append(ConfigFault(key, module.name, "lacks username or password", remedy))
         return None

@@ -17,8 +17,11 @@ from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLo
 from signalbox.client.frame_stream import FrameStream
 from signalbox.client.handshake import handshake
 from signalbox.client.node import Address, Identity
+from signalbox.client.session_end import LEAVING, login_ready, seconds_to_stay
 from signalbox.client.wire_frames import Chunk, api_key_of, decode_response, encode_request
 from signalbox.protocol.api_table import API_TABLE
+
+_LEAVE_AGAIN_S = 0.05
 
 
 class ClientConnection:
@@ -32,6 +35,7 @@ class ClientConnection:
         self.address = stream.address
         self.api_ranges = ApiRanges({})
         self.verified = False
+        self.leaving = False  # its SASL session ends soon: make another for what is to come
 
     @property
     def is_open(self) -> bool:
@@ -103,7 +107,18 @@ class ClientConnection:
                 self.verified = stop.value.verified
                 self._correlation_id = stop.value.correlation_id
                 self._stream.max_frame_bytes = self._settings.max_frame_bytes
+                if stop.value.session_lifetime_ms:
+                    stay_s = seconds_to_stay(stop.value.session_lifetime_ms)
+                    self._stream.loop.call_later(stay_s, self._leave)
                 return
+
+    def _leave(self) -> None:
+        """Close as soon as nothing is on its way."""
+        self.leaving = True
+        if not self.in_flight:
+            self.close(LEAVING)
+        elif self.is_open:
+            self._stream.loop.call_later(_LEAVE_AGAIN_S, self._leave)
 
 
 async def connect(
@@ -121,6 +136,7 @@ async def connect(
     stream: FrameStream | None = None
     try:
         async with asyncio.timeout(settings.connect_timeout_ms / 1000):
+            await login_ready(address, settings)
             stream = await dialling.dial(resolved)
             connection = ClientConnection(stream, settings, identity)
             await connection.shake_hands()

@@ -47,10 +47,12 @@ class ConnectionPool:
         """An open connection to `node`; ConnectFailed and its kinds when there is none to be had."""
         key = ConnectionKey(node.node_id, purpose)
         ready = self._open.get(key)
-        if ready is not None and ready.is_open and ready.address == node.address:
+        if ready is not None and ready.is_open and ready.address == node.address and not ready.leaving:
             return ready
         if ready is not None:
-            self._open.pop(key).close("the node has another address now")
+            del self._open[key]
+            if not ready.leaving:  # else it closes by itself when its answers are there
+                ready.close("the node has another address now")
         task = self._opening.get(key)
         if task is None:
             task = asyncio.get_running_loop().create_task(self._connect(node, key))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 
@@ -13,10 +13,12 @@ from signalbox.security.sasl.mechanism import SaslClientExchange
 
 @dataclass(frozen=True, slots=True)
 class SaslLogin:
-    """How to authenticate: the mechanism, and a fresh exchange for every connection."""
+    """How to authenticate: the mechanism, and a fresh exchange for every connection. `ready` is awaited before
+    connecting where something must be fetched first: TokenUnavailable."""
 
     mechanism: str
     begin: Callable[[], SaslClientExchange]
+    ready: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(slots=True, eq=False)

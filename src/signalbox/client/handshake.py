@@ -19,7 +19,7 @@ from typing import Any
 
 from signalbox.client.api_ranges import ApiRanges
 from signalbox.client.connection_settings import ConnectionSettings, SaslLogin
-from signalbox.client.failures import AuthenticationRefused, Misrouted, PeerBroke
+from signalbox.client.failures import AuthenticationRefused, ConnectFailed, Misrouted, PeerBroke
 from signalbox.client.node import Address, Identity
 from signalbox.client.wire_frames import decode_response, encode_request, peek_error_code
 from signalbox.protocol.api_table import API_TABLE, ApiKey
@@ -27,6 +27,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from signalbox.security.oauth.login_token import TokenUnavailable
 from signalbox.security.sasl.mechanism import SaslError
 
 _IDENTITY_FROM_VERSION = 5
@@ -36,11 +37,13 @@ Exchange = Generator[bytes, bytes | memoryview, "HandshakeResult"]
 
 @dataclass(frozen=True, slots=True)
 class HandshakeResult:
-    """What the peer takes, and whether it confirmed to be who we meant. `correlation_id` is the next free one."""
+    """What the peer takes, and whether it confirmed to be who we meant. `correlation_id` is the next free one;
+    `session_lifetime_ms` is how long the peer knows us, 0 for ever (KIP-368)."""
 
     api_ranges: ApiRanges
     verified: bool
     correlation_id: int
+    session_lifetime_ms: int = 0
 
 
 class _Dialogue:
@@ -77,11 +80,12 @@ def handshake(address: Address, settings: ConnectionSettings, identity: Identity
     """Drive it with `next` and `send(response payload)`; StopIteration carries the HandshakeResult."""
     dialogue = _Dialogue(address, settings, identity)
     ranges, verified = yield from _api_versions(dialogue, API_TABLE[ApiKey.API_VERSIONS].max_version)
+    lifetime_ms = 0
     if settings.security.sasl is not None:
-        yield from _authenticate(dialogue, settings.security.sasl, ranges)
+        lifetime_ms = yield from _authenticate(dialogue, settings.security.sasl, ranges)
         highest = ranges.version_for(ApiKey.API_VERSIONS)
         ranges, verified = yield from _api_versions(dialogue, highest)
-    return HandshakeResult(ranges, verified, dialogue.correlation_id)
+    return HandshakeResult(ranges, verified, dialogue.correlation_id, lifetime_ms)
 
 
 def _api_versions(dialogue: _Dialogue, version: int) -> Generator[bytes, bytes | memoryview, tuple[ApiRanges, bool]]:
@@ -132,8 +136,8 @@ def _lower_version(dialogue: _Dialogue, payload: bytes | memoryview, refused: in
 
 def _authenticate(
     dialogue: _Dialogue, login: SaslLogin, ranges: ApiRanges
-) -> Generator[bytes, bytes | memoryview, None]:
-    """SaslHandshake, then the mechanism's messages, each in a SaslAuthenticate (KIP-152)."""
+) -> Generator[bytes, bytes | memoryview, int]:
+    """SaslHandshake, then the mechanism's messages, each in a SaslAuthenticate (KIP-152); the session's lifetime."""
 
     def refused(problem: str) -> AuthenticationRefused:
         return AuthenticationRefused(dialogue.address, problem)
@@ -144,7 +148,11 @@ def _authenticate(
         raise refused(f"mechanism {login.mechanism} is not among the broker's: {', '.join(offer.mechanisms)}")
     version = ranges.version_for(ApiKey.SASL_AUTHENTICATE)
     exchange = login.begin()
-    message: bytes | None = exchange.first()
+    try:
+        message: bytes | None = exchange.first()
+    except TokenUnavailable as error:
+        raise ConnectFailed(dialogue.address, "sasl", str(error)) from error
+    lifetime_ms = 0
     while message is not None:
         payload = yield from dialogue.ask("sasl", SaslAuthenticateRequest(auth_bytes=message), version)
         answer = dialogue.decode("sasl", SaslAuthenticateResponse, payload, version)
@@ -154,3 +162,5 @@ def _authenticate(
             message = exchange.respond(bytes(answer.auth_bytes))
         except SaslError as error:
             raise refused(f"the broker is not trusted: {error}") from error
+        lifetime_ms = answer.session_lifetime_ms
+    return lifetime_ms

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from signalbox.client.api_ranges import ApiRanges
@@ -19,6 +20,7 @@ from signalbox.client.dialling import tls_failed
 from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, PeerBroke
 from signalbox.client.handshake import Exchange, HandshakeResult, handshake
 from signalbox.client.node import Address, Identity
+from signalbox.client.session_end import LEAVING, login_ready, seconds_to_stay
 from signalbox.client.wire_frames import decode_response, encode_request
 from signalbox.protocol.api_table import API_TABLE
 from signalbox.transport.buffer_pool import PooledBuffer
@@ -46,6 +48,7 @@ class ReplicaChannel:
         self._correlation_id = 0
         self._pending: deque[_Pending] = deque()
         self._failure: ClientFailure | None = None
+        self._leave_at = inf
 
     @property
     def is_open(self) -> bool:
@@ -66,6 +69,9 @@ class ReplicaChannel:
         has been told by `on_closed`.
         """
         if self._channel.closed:
+            return
+        if not self._pending and self._loop.time() >= self._leave_at:
+            self._loop.call_soon(self._fail, ConnectionLost(self.address, LEAVING))
             return
         correlation_id = self._correlation_id
         self._correlation_id = (correlation_id + 1) & 0x7FFF_FFFF
@@ -135,6 +141,8 @@ class ReplicaChannel:
         result = await done
         self.api_ranges, self.verified = result.api_ranges, result.verified
         self._correlation_id = result.correlation_id
+        if result.session_lifetime_ms:
+            self._leave_at = self._loop.time() + seconds_to_stay(result.session_lifetime_ms)
         self._channel.max_frame_bytes = self._settings.max_frame_bytes
         self._channel.on_frame, self._channel.on_closed = self._on_frame, self._closed
 
@@ -155,6 +163,7 @@ async def open_replica_channel(
     channel: DataChannel | None = None
     try:
         async with asyncio.timeout(settings.connect_timeout_ms / 1000):
+            await login_ready(address, settings)
             channel = await connect_data_channel(
                 data_loop,
                 address.host,

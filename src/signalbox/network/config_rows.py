@@ -28,7 +28,7 @@ from signalbox.common.config_table import (
 )
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES
 from signalbox.network.listener_entry import DEFAULT_LISTENERS, DEFAULT_PROTOCOL_MAP
-from signalbox.security.oauth.config_rows import VALIDATION_ROWS
+from signalbox.security.oauth.config_rows import LOGIN_ROWS, VALIDATION_ROWS
 
 _INT_MAX = 2**31 - 1
 _B, _S, _I, _L, _LIST, _PW, _CLASS = (
@@ -127,7 +127,9 @@ _PREFIXED_ROWS: tuple[_Row, ...] = (
      "Rules from a certificate's distinguished name to a user's: RULE:pattern/replacement/[LU] or DEFAULT."),
 )  # fmt: skip
 
-PREFIXED_KEYS = frozenset([*(row[0] for row in _PREFIXED_ROWS), *(row.name for row in VALIDATION_ROWS)])
+_TOKEN_ROWS = (*VALIDATION_ROWS, *LOGIN_ROWS)
+
+PREFIXED_KEYS = frozenset([*(row[0] for row in _PREFIXED_ROWS), *(row.name for row in _TOKEN_ROWS)])
 """Keys that `listener.name.<name>.` can override."""
 
 MECHANISM_KEYS = frozenset(
@@ -135,7 +137,7 @@ MECHANISM_KEYS = frozenset(
         "connections.max.reauth.ms",
         "sasl.jaas.config",
         "sasl.server.callback.handler.class",
-        *(row.name for row in VALIDATION_ROWS),
+        *(row.name for row in _TOKEN_ROWS),
     }
 )
 """Of these, the ones that `listener.name.<name>.<mechanism>.` can override for one SASL mechanism alone."""
@@ -180,5 +182,5 @@ NETWORK_CONFIG = ConfigTable(
         per_listener=_per_listener(row.name),
         per_mechanism=row.name in MECHANISM_KEYS,
     )
-    for row in (*_PLAIN_ROWS, *VALIDATION_ROWS)
+    for row in (*_PLAIN_ROWS, *_TOKEN_ROWS)
 )

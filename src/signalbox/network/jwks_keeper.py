@@ -16,18 +16,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from signalbox.security.oauth.key_set import KeySet, KeySetError, parse_key_set
+from signalbox.transport.keeper_thread import start_keeper_thread
 from signalbox.transport.url_fetch import FetchFailed, FetchRequest, fetch
 
 log = logging.getLogger(__name__)
 
 _MISSING_KEY_PAUSE_S = 60.0
 _MISSING_KEYS_KNOWN = 16  # Kafka's size of the same memory
-_EARLIEST_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +39,8 @@ class RefreshTimes:
 
 
 class JwksKeeper:
-    """A KeySource. Its thread ends with `close`, or when nobody has the keeper any more."""
+    """A KeySource. Nothing is asked before `start`; its thread ends with `close`, or when nobody has the keeper any
+    more."""
 
     def __init__(self, request: FetchRequest, times: RefreshTimes, now: Callable[[], float] = time.monotonic) -> None:
         self._request = request
@@ -59,8 +59,7 @@ class JwksKeeper:
 
     def start(self) -> None:
         """Fetch and go on fetching."""
-        threading.Thread(target=_keep, args=(weakref.ref(self), self._wake), name="jwks", daemon=True).start()
-        weakref.finalize(self, self._wake.set)
+        start_keeper_thread(self, self._wake, "jwks")
 
     def close(self) -> None:
         self._closed = True
@@ -110,16 +109,3 @@ class JwksKeeper:
     def _shown(self) -> str:
         """Without what may be secret in an address."""
         return self._request.url.partition("?")[0]
-
-
-def _keep(keeper: weakref.ref[JwksKeeper], wake: threading.Event) -> None:
-    """The thread: it must not hold the keeper while it waits, or the keeper could never be forgotten."""
-    while True:
-        held = keeper()
-        wait_s = held.step() if held is not None else None
-        if wait_s is None:
-            return
-        del held
-        time.sleep(min(wait_s, _EARLIEST_S))
-        wake.wait(max(0.0, wait_s - _EARLIEST_S))
-        wake.clear()

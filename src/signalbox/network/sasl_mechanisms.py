@@ -7,14 +7,12 @@ are understood, any other is a Python import path (`security/callback_class.py`)
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 from signalbox.common.config_table import ConfigFault, format_value
-from signalbox.network.config_rows import NETWORK_CONFIG
 from signalbox.network.jwks_keeper import JwksKeeper, RefreshTimes
 from signalbox.network.network_settings import ListenerSettings
 from signalbox.security.callback_class import CallbackClassError, CallbackSettings, load_callback
@@ -28,8 +26,8 @@ from signalbox.security.sasl.oauthbearer import OAUTHBEARER, OAuthBearerMechanis
 from signalbox.security.sasl.plain import PLAIN, ListedPasswords, PlainMechanism
 from signalbox.security.sasl.scram import ScramCredentials, ScramMechanism
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
-from signalbox.security.tls.contexts import client_context
-from signalbox.security.tls.settings import TlsConfigError, tls_settings
+from signalbox.security.tls.provider_tls import provider_context
+from signalbox.security.tls.settings import TlsConfigError
 from signalbox.transport.url_fetch import FetchFailed, FetchRequest, url_problem
 
 CALLBACK_KEY = "sasl.server.callback.handler.class"
@@ -45,8 +43,8 @@ _PLAIN_OWN = frozenset({"org.apache.kafka.common.security.plain.internals.PlainS
 
 @dataclass(frozen=True, slots=True)
 class MechanismParts:
-    """What a mechanism of a listener is made of. `faults` takes what is wrong, `keepers` what works in the
-    background."""
+    """What a mechanism of a listener is made of. `faults` takes what is wrong, `keepers` what is to work
+    in the background once the listener serves."""
 
     listener_name: str
     mechanism: str
@@ -156,19 +154,8 @@ def _keeper(parts: MechanismParts) -> JwksKeeper | None:
     except (FetchFailed, KeySetError) as error:
         parts.fault(JWKS_URL_KEY, url, str(error), "Name a file with a JWK set that this process may read")
         return None
-    keeper.start()
     parts.keepers.append(keeper)
     return keeper
-
-
-def provider_context(options: Mapping[str, str]) -> ssl.SSLContext:
-    """TLS towards an identity provider: the login module's `ssl.*` options, as in Kafka, else the defaults.
-    TlsConfigError names the option."""
-
-    def text(key: str) -> str:
-        return options.get(key) or format_value(NETWORK_CONFIG[key].default) or ""
-
-    return client_context(tls_settings(text, lambda key: [each for each in text(key).split(",") if each]))
 
 
 def _crypto_problem() -> str | None:

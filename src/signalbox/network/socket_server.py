@@ -100,6 +100,8 @@ class SocketServer:
         """Begin to accept and serve: the control plane first. Keys that tokens are checked with are waited for a
         moment, so that the first clients are not refused."""
         loop = self._data_loop
+        for keeper in self._keepers():
+            keeper.start()
         waits = [asyncio.to_thread(keeper.wait_for_first_try, _FIRST_KEYS_S) for keeper in self._keepers()]
         await asyncio.gather(*waits)
         for row in sorted(self.table, key=lambda row: row.plane == DATA):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
+from signalbox.client.oauth_login import LOGIN_CALLBACK_KEY
 from signalbox.common.config_table import ConfigTable
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.properties_file import Properties
@@ -17,7 +18,7 @@ from signalbox.wiring.without_effect import WITHOUT_EFFECT
 
 _LISTENER_PREFIX = "listener.name."
 _CLIENT_AUTH = "ssl.client.auth"
-_JAAS = "sasl.jaas.config"
+_PER_MECHANISM = ("sasl.jaas.config", CALLBACK_KEY, LOGIN_CALLBACK_KEY)  # on a broker nothing else is read
 _FORCED = "control.plane.force.controller.requests.enable"
 
 
@@ -65,7 +66,7 @@ def _doubt(key: str, protocols: Mapping[str, SecurityProtocol], table: ConfigTab
         name = key.removeprefix(_LISTENER_PREFIX).partition(".")[0]
         return f"is about a listener that is not in listeners{_meant(name, list(protocols))}"
     rest = key.removeprefix(f"{_LISTENER_PREFIX}{listener}.")
-    if rest in (_JAAS, CALLBACK_KEY):
+    if rest in _PER_MECHANISM:
         return f"has no effect without a mechanism: write {_LISTENER_PREFIX}{listener}.<mechanism>.{rest}"
     if rest in PREFIXED_KEYS:
         return _without_effect(rest) or _without_use(rest, listener, protocols[listener])
@@ -121,7 +122,7 @@ def _keys_that_need_others(given: Mapping[str, str], listeners: ListenerTable) -
     """Keys that do nothing by themselves, although they are known."""
     if given.get(_FORCED, "false").strip().lower() == "true" and listeners.control_plane_listener_name is None:
         yield _FORCED, "has no effect: control.plane.listener.name is not set"
-    for key in (_JAAS, CALLBACK_KEY):
+    for key in _PER_MECHANISM:
         if key in given:
             yield key, f"is not read by a broker: write {_LISTENER_PREFIX}<listener>.<mechanism>.{key}"
     if given.get(_CLIENT_AUTH, "none") != "none":

@@ -14,6 +14,7 @@ from signalbox.client.connection_settings import (
     OutboundTls,
     SaslLogin,
 )
+from signalbox.client.oauth_login import LOGIN_CALLBACK_KEY, LoginParts, oauth_login
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.network.listener_security import (
@@ -25,6 +26,8 @@ from signalbox.network.listener_security import (
 )
 from signalbox.network.network_settings import ListenerSettings, NetworkSettings, listener_prefix
 from signalbox.network.sasl_mechanisms import SUPPORTED_MECHANISMS
+from signalbox.security.jaas import LoginModule
+from signalbox.security.sasl.oauthbearer import OAUTHBEARER
 from signalbox.security.tls.contexts import client_context
 from signalbox.security.tls.every_error import every_error
 from signalbox.security.tls.settings import TlsConfigError, tls_settings
@@ -87,6 +90,8 @@ def _login(
     module = usable_login_module(listener_name, mechanism, listener, jaas_file, faults)
     if module is None:
         return None
+    if mechanism == OAUTHBEARER:
+        return _token_login(listener_name, listener, module, faults)
     username, password = module.options.get("username"), module.options.get("password")
     if username is None or password is None:
         own = f"{listener_prefix(listener_name)}{mechanism.lower()}.sasl.jaas.config"
@@ -94,6 +99,28 @@ def _login(
         faults.append(ConfigFault(own, listener_name, problem, "Add those with which this broker logs in at its peers"))
         return None
     return sasl_login(mechanism, username, password)
+
+
+def _token_login(
+    listener_name: str, listener: ListenerSettings, module: LoginModule, faults: list[ConfigFault]
+) -> SaslLogin | None:
+    prefix = f"{listener_prefix(listener_name)}{OAUTHBEARER.lower()}."
+    mechanism = f"{OAUTHBEARER.lower()}."
+    return oauth_login(
+        LoginParts(
+            module=module,
+            value=lambda key: listener.of_mechanism(OAUTHBEARER, key),
+            key_of=prefix.__add__,
+            callback=listener.for_mechanism(OAUTHBEARER, LOGIN_CALLBACK_KEY) or "",
+            listener_name=listener_name,
+            configs={
+                key.removeprefix(mechanism): text
+                for key, text in listener.by_mechanism.items()
+                if key.startswith(mechanism)
+            },
+            faults=faults,
+        )
+    )
 
 
 def connection_settings(node_id: int, security: ConnectionSecurity, values: Mapping[str, object]) -> ConnectionSettings:

@@ -6,9 +6,18 @@ On a broker each can be set for everything, for a listener, and for a listener's
 
 from __future__ import annotations
 
-from signalbox.common.config_table import ConfigRow, ConfigType, Validator, Value, at_least
+from signalbox.common.config_table import ConfigRow, ConfigType, Validator, Value, at_least, between
 
-_S, _I, _L, _LIST = ConfigType.STRING, ConfigType.INT, ConfigType.LONG, ConfigType.LIST
+_S, _I, _L, _D, _B, _LIST, _PW, _CLASS = (
+    ConfigType.STRING,
+    ConfigType.INT,
+    ConfigType.LONG,
+    ConfigType.DOUBLE,
+    ConfigType.BOOLEAN,
+    ConfigType.LIST,
+    ConfigType.PASSWORD,
+    ConfigType.CLASS,
+)
 _Row = tuple[str, ConfigType, Value, Validator | None, str]
 
 
@@ -31,6 +40,27 @@ _VALIDATION: tuple[_Row, ...] = (
     ("sasl.oauthbearer.scope.claim.name", _S, "scope", _claim_name, "The claim that holds the scopes."),
     ("sasl.oauthbearer.sub.claim.name", _S, "sub", _claim_name, "The claim that holds the principal's name."),
 )  # fmt: skip
+_LOGIN: tuple[_Row, ...] = (
+    ("sasl.login.callback.handler.class", _CLASS, None, None,
+     "Where our own tokens come from, as a Python import path; on a broker per listener and mechanism only."),
+    ("sasl.oauthbearer.token.endpoint.url", _S, None, None,
+     "Where our own tokens come from: a file:// that holds one, or the http(s):// of a token endpoint."),
+    ("sasl.oauthbearer.client.credentials.client.id", _S, None, None,
+     "Who we are at the token endpoint; or the login module's clientId."),
+    ("sasl.oauthbearer.client.credentials.client.secret", _PW, None, None,
+     "How we prove that; or the login module's clientSecret."),
+    ("sasl.oauthbearer.scope", _S, None, None, "The scope we ask for; or the login module's scope."),
+    ("sasl.oauthbearer.header.urlencode", _B, False, None,
+     "Whether id and secret are URL-encoded in the header, as RFC 6749 has it."),
+    ("sasl.login.connect.timeout.ms", _I, None, None, "How long connecting to the token endpoint may take; 10 s."),
+    ("sasl.login.read.timeout.ms", _I, None, None, "How long its whole answer may take; 10 s."),
+    ("sasl.login.retry.backoff.ms", _L, 100, at_least(1), "Wait after no token was had; doubles up to the maximum."),
+    ("sasl.login.retry.backoff.max.ms", _L, 10_000, at_least(1), "The longest of these waits."),
+    ("sasl.login.refresh.window.factor", _D, 0.8, between(0.5, 1.0), "Share of its life that a token is kept."),
+    ("sasl.login.refresh.window.jitter", _D, 0.05, between(0.0, 0.25), "Up to this share later, by chance."),
+    ("sasl.login.refresh.min.period.seconds", _I, 60, between(0, 900), "A token is kept at least so long."),
+    ("sasl.login.refresh.buffer.seconds", _I, 300, between(0, 3600), "It is renewed so long before its end."),
+)  # fmt: skip
 
 
 def _rows(rows: tuple[_Row, ...]) -> tuple[ConfigRow, ...]:
@@ -39,3 +69,6 @@ def _rows(rows: tuple[_Row, ...]) -> tuple[ConfigRow, ...]:
 
 VALIDATION_ROWS = _rows(_VALIDATION)
 """What a broker asks of tokens."""
+
+LOGIN_ROWS = _rows(_LOGIN)
+"""How we come by a token of our own."""

@@ -1,0 +1,130 @@
+"""A token of our own, renewed by a thread before it ends: only the first connection waits for a token endpoint.
+
+| when | what |
+|---|---|
+| first asked for | fetched; whoever connects waits within the connect timeout |
+| `sasl.login.refresh.*` before its end | fetched again; the old one is shown until the new one is there |
+| a fetch fails | again after `sasl.login.retry.backoff.ms`, doubled up to `...max.ms` |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import threading
+from collections.abc import Callable
+
+from signalbox.common.clock import Clock, SystemClock
+from signalbox.security.oauth.login_token import LoginToken, RefreshWindow, TokenSource, TokenUnavailable
+from signalbox.transport.keeper_thread import start_keeper_thread
+
+log = logging.getLogger(__name__)
+
+_MAX_DOUBLINGS = 30
+
+
+class TokenKeeper:
+    """`show` gives the current token's text. `backoff` and `backoff_max` are seconds."""
+
+    def __init__(
+        self,
+        source: TokenSource,
+        window: RefreshWindow,
+        backoff: float = 0.1,
+        backoff_max: float = 10.0,
+        clock: Clock | None = None,
+    ) -> None:
+        self._source = source
+        self._window = window
+        self._backoffs = (backoff, backoff_max)
+        self._clock = clock or SystemClock()
+        self._token: LoginToken | None = None
+        self._problem = "no token was asked for yet"
+        self._failures = 0
+        self._wake = threading.Event()
+        self._lock = threading.Lock()
+        self._started = self._closed = False
+        self._waiting: list[Callable[[], object]] = []
+
+    def show(self) -> str:
+        """The token to show now; TokenUnavailable, and it is asked for."""
+        if not self._has_token:
+            self._ask()
+            raise TokenUnavailable(self._problem)
+        assert self._token is not None
+        return self._token.text
+
+    async def ready(self) -> None:
+        """Waits until there is a token to show, or a try has failed: TokenUnavailable. Cancel it to wait no more."""
+        if not self._has_token:
+            await self._next_step()
+            self.show()
+
+    @property
+    def _has_token(self) -> bool:
+        return self._token is not None and self._token.expires_at_ms > self._clock.now_ms()
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._closed = True
+        self._wake.set()
+
+    def step(self) -> float | None:
+        """For the thread."""
+        if self._closed:
+            return None
+        wait_s = self._fetch()
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        for tell in waiting:
+            tell()
+        return wait_s
+
+    def _fetch(self) -> float:
+        try:
+            token = self._source.token()
+        except TokenUnavailable as error:
+            return self._failed(str(error))
+        except Exception as error:  # a source of somebody's own: its text may hold a secret
+            return self._failed(f"{type(self._source).__name__} failed with {type(error).__name__}")
+        life_s = (token.expires_at_ms - self._clock.now_ms()) / 1000
+        if life_s <= 0:
+            return self._failed("the token that was given has ended already")
+        self._token, self._problem = token, "the token has ended"
+        self._failures = 0
+        return self._window.seconds_until_refresh(life_s, random.random())
+
+    def _failed(self, problem: str) -> float:
+        if self._failures == 0:
+            log.warning("no access token: %s", problem)
+        self._problem = problem
+        wait_s = min(self._backoffs[0] * 2.0**self._failures, self._backoffs[1])
+        self._failures = min(self._failures + 1, _MAX_DOUBLINGS)
+        return wait_s
+
+    def _ask(self) -> None:
+        if not self._started:
+            self._started = True
+            start_keeper_thread(self, self._wake, "access-token")
+        else:
+            self._wake.set()
+
+    async def _next_step(self) -> None:
+        loop = asyncio.get_running_loop()
+        stepped: asyncio.Future[None] = loop.create_future()
+
+        def tell() -> None:
+            if not stepped.done():
+                stepped.set_result(None)
+
+        def tell_loop() -> None:
+            try:
+                loop.call_soon_threadsafe(tell)
+            except RuntimeError:
+                pass  # the loop is closed: nobody waits
+
+        with self._lock:
+            self._waiting.append(tell_loop)
+        self._ask()
+        await stepped

@@ -18,7 +18,6 @@ def test_alike_there_is_nothing_to_say() -> None:
         rules.one_store,
         rules.one_protocol,
         rules.reached_by_all,
-        rules.mechanisms_taken,
         rules.one_inter_broker_listener,
         rules.one_control_plane,
         rules.same_listeners,
@@ -80,20 +79,3 @@ def test_a_listener_of_clients_that_a_broker_lacks() -> None:
     [note] = rules.same_listeners(brokers)
     assert (note.key, note.origin) == ("listeners", "2.properties")
     assert "INTERNAL is advertised by broker 1 (1.properties), broker 3 (3.properties), and not here" in str(note)
-
-
-def test_mechanisms() -> None:
-    sasl = {"listener__security__protocol__map": MAP.format("SASL_PLAINTEXT")}
-    plain = broker(1, sasl__enabled__mechanisms="PLAIN", sasl__mechanism__inter__broker__protocol="PLAIN", **sasl)
-    scram = broker(
-        2,
-        sasl__enabled__mechanisms="PLAIN,SCRAM-SHA-256",
-        sasl__mechanism__inter__broker__protocol="SCRAM-SHA-256",
-        **sasl,
-    )
-    [fault] = rules.mechanisms_taken([plain, scram])
-    assert (fault.key, fault.entry, fault.origin) == (
-        "sasl.mechanism.inter.broker.protocol",
-        "SCRAM-SHA-256",
-        "2.properties",
-    )

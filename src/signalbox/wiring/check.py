@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from signalbox.common.config_table import ConfigFault
-from signalbox.wiring import cluster_agreement, cluster_clashes
+from signalbox.wiring import cluster_agreement, cluster_clashes, cluster_logins
 from signalbox.wiring.checked_broker import CheckedBroker
 from signalbox.wiring.config_check import check_node_config
 from signalbox.wiring.config_file import ConfigFileError, read_config_file
@@ -22,7 +22,10 @@ _FAULTS: tuple[_Rule, ...] = (
     cluster_agreement.one_store,
     cluster_agreement.one_protocol,
     cluster_agreement.reached_by_all,
-    cluster_agreement.mechanisms_taken,
+    cluster_logins.settings_for_peers,
+    cluster_logins.mechanisms_taken,
+    cluster_logins.users_known,
+    cluster_logins.certificates_trusted,
 )
 _NOTES: tuple[_Rule, ...] = (
     cluster_agreement.one_inter_broker_listener,
@@ -82,8 +85,8 @@ def check_files(paths: Sequence[Path], overrides: Sequence[str] = ()) -> Finding
 
 
 def compare(rules: Sequence[_Rule], brokers: Sequence[CheckedBroker]) -> list[ConfigFault]:
-    """What the rules find between these brokers."""
-    return [fault for rule in rules for fault in rule(brokers)] if len(brokers) > 1 else []
+    """What the rules find between these brokers, each once."""
+    return list(dict.fromkeys(fault for rule in rules for fault in rule(brokers))) if len(brokers) > 1 else []
 
 
 def _with_origin(origin: str, warning: str) -> str:

@@ -7,15 +7,13 @@ only some clients feel, is a note. Each rule looks at all brokers in the order t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, permutations
+from itertools import combinations
 
 from signalbox.common.config_table import ConfigFault
 from signalbox.network.listener_entry import LISTENERS, PROTOCOL_MAP
 from signalbox.network.listener_roles import CONTROL_PLANE_FORCED, CONTROL_PLANE_NAME, INTER_BROKER_NAME
-from signalbox.network.listener_security import ENABLED_MECHANISMS_KEY
 from signalbox.wiring.checked_broker import CheckedBroker, share_store
 from signalbox.wiring.metadata_store import store_setting
-from signalbox.wiring.outbound import INTER_BROKER_MECHANISM_KEY
 
 _ROLL = "Right while the cluster is rolled from one to the other; set it alike otherwise"
 
@@ -51,20 +49,6 @@ def reached_by_all(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
                 problem = f"the inter-broker listener {name} of {other} is not advertised here: it could not fetch"
                 remedy = f"Add {name} to {LISTENERS} and advertise it; brokers can be rolled to another one then"
                 yield broker.fault(broker.advertised_key, ",".join(broker.advertised), problem, remedy)
-
-
-def mechanisms_taken(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Fault: what a broker logs in with is enabled on the peer's listener that it dials."""
-    for broker, peer in permutations(brokers, 2):
-        for name in peer.of_brokers:
-            if not peer.table.row(name).security_protocol.uses_sasl:
-                continue
-            mine, enabled = broker.settings(name), peer.settings(name).names(ENABLED_MECHANISMS_KEY)
-            used = mine.text(INTER_BROKER_MECHANISM_KEY)
-            if used not in enabled:
-                problem = f"{peer} takes {', '.join(enabled)} on {name}"
-                remedy = f"Use one of these, or add {used} to {ENABLED_MECHANISMS_KEY} there first"
-                yield broker.fault(mine.key_of(name, INTER_BROKER_MECHANISM_KEY), used, problem, remedy)
 
 
 def one_inter_broker_listener(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:

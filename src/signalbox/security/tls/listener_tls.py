@@ -18,13 +18,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from signalbox.security.tls.contexts import client_context, server_context
+from signalbox.security.tls.handshake_problem import handshake_problem
 from signalbox.security.tls.settings import TlsConfigError, TlsSettings
 from signalbox.security.tls.stores import open_stores
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
-
-_STEPS = 20  # a handshake takes three or four in each direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,29 +106,10 @@ def _alternative_names(certificate: Certificate) -> Set[str]:
 
 
 def _check_handshake(server: ListenerTls, client: ListenerTls) -> None:
-    """Shake hands in memory."""
-    if client.as_client is None:
-        return
-    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-    sides = [
-        client.as_client.wrap_bio(to_client, to_server, server_side=False),
-        server.context.wrap_bio(to_server, to_client, server_side=True),
-    ]
-    try:
-        for _ in range(_STEPS):
-            for side in list(sides):
-                try:
-                    side.do_handshake()
-                except ssl.SSLWantReadError:
-                    continue
-                sides.remove(side)
-            if not sides:
-                return
-        problem = "no end of it"
-    except ssl.SSLError as error:
-        problem = getattr(error, "verify_message", "") or error.reason or str(error)
-    raise TlsConfigError(
-        "ssl.truststore.location",
-        f"brokers with these settings could not connect to each other, the handshake fails ({problem}): the truststore "
-        "must know who signed the keystore's certificate",
-    )
+    problem = "" if client.as_client is None else handshake_problem(server.context, client.as_client)
+    if problem:
+        raise TlsConfigError(
+            "ssl.truststore.location",
+            f"brokers with these settings could not connect to each other, the handshake fails ({problem}): the "
+            "truststore must know who signed the keystore's certificate",
+        )

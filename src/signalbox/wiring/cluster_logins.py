@@ -1,0 +1,124 @@
+"""Whether brokers could log in at each other: what one dials with against what the other's listener takes (L6, L7).
+
+Each rule goes through every pair in both directions, and the listeners of the peer that brokers dial. Certificates and
+login modules are read from where the configurations say; no word of a password is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+from signalbox.common.config_table import ConfigFault
+from signalbox.common.endpoint import Endpoint
+from signalbox.network.listener_security import (
+    ENABLED_MECHANISMS_KEY,
+    JAAS_FILE_KEY,
+    build_security,
+    login_module,
+    read_jaas_file,
+)
+from signalbox.network.network_settings import ListenerSettings, listener_prefix, read_network_settings
+from signalbox.security.jaas import LoginModule
+from signalbox.security.sasl.plain import PLAIN
+from signalbox.security.sasl.scram import NoCredentials
+from signalbox.security.tls.handshake_problem import handshake_problem
+from signalbox.wiring.checked_broker import CheckedBroker
+from signalbox.wiring.outbound import INTER_BROKER_MECHANISM_KEY, outbound_security
+
+_CALLBACK_KEY = "sasl.server.callback.handler.class"
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialling:
+    """`broker` dials `endpoint` of `peer`."""
+
+    broker: CheckedBroker
+    peer: CheckedBroker
+    endpoint: Endpoint
+
+    @property
+    def mine(self) -> ListenerSettings:
+        return self.broker.settings(self.endpoint.listener_name)
+
+    @property
+    def theirs(self) -> ListenerSettings:
+        return self.peer.settings(self.endpoint.listener_name)
+
+
+def settings_for_peers(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """A listener that only the peer has is dialled with this broker's own keys for that name."""
+    for each in _diallings(brokers):
+        name, protocol = each.endpoint.listener_name, each.endpoint.security_protocol
+        own = name in each.broker.of_brokers and each.broker.table.row(name).security_protocol is protocol
+        if own:
+            continue  # looked at already, as a listener of its own
+        network, _ = read_network_settings(each.broker.config.given, [name])
+        for fault in outbound_security(name, protocol, network)[1]:
+            problem = f"{fault.problem}, needed to log in at {each.peer}"
+            yield replace(fault, problem=problem, origin=each.broker.properties.where(fault.key))
+
+
+def mechanisms_taken(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """What a broker logs in with is enabled on the listener that it dials."""
+    for each in _diallings(brokers):
+        used, enabled = each.mine.text(INTER_BROKER_MECHANISM_KEY), each.theirs.names(ENABLED_MECHANISMS_KEY)
+        if each.endpoint.security_protocol.uses_sasl and used not in enabled:
+            name = each.endpoint.listener_name
+            problem = f"{each.peer} takes {', '.join(enabled)} on {name}"
+            remedy = f"Use one of these, or add {used} to {ENABLED_MECHANISMS_KEY} there first"
+            yield each.broker.fault(each.mine.key_of(name, INTER_BROKER_MECHANISM_KEY), used, problem, remedy)
+
+
+def users_known(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """PLAIN's users stand in login modules: the peer's must have this broker's user and password. SCRAM's are in the
+    metadata, and a callback handler of one's own may know anybody."""
+    for each in _diallings(brokers):
+        plain = each.mine.text(INTER_BROKER_MECHANISM_KEY) == PLAIN in each.theirs.names(ENABLED_MECHANISMS_KEY)
+        elsewhere = each.theirs.for_mechanism(PLAIN, _CALLBACK_KEY) is not None
+        if not each.endpoint.security_protocol.uses_sasl or not plain or elsewhere:
+            continue
+        mine, theirs = _module(each.broker, each.mine, each.endpoint), _module(each.peer, each.theirs, each.endpoint)
+        user = None if mine is None else mine.options.get("username")
+        if mine is None or theirs is None or user is None or theirs.users.get(user) == mine.options.get("password"):
+            continue
+        name = each.endpoint.listener_name
+        known = "has another password for it" if user in theirs.users else "does not know this user"
+        key = f"{listener_prefix(name)}plain.sasl.jaas.config"
+        yield each.broker.fault(
+            key, user, f"{each.peer} {known} on {name}", f"Add user_{user} to the login module there"
+        )
+
+
+def certificates_trusted(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """Both shake hands in memory, the name that is dialled included."""
+    for each in _diallings(brokers):
+        if not each.endpoint.security_protocol.uses_tls or not each.endpoint.host:
+            continue  # a blank host is the peer machine's own name, which no file tells
+        name = each.endpoint.listener_name
+        network, _ = read_network_settings(each.broker.config.given, [name])
+        security, faults = outbound_security(name, each.endpoint.security_protocol, network)
+        their_network, _ = read_network_settings(each.peer.config.given, [name])
+        guards, _ = build_security([each.peer.table.row(name)], their_network, NoCredentials())
+        tls = guards[name].tls
+        if faults or security.tls is None or tls is None:
+            continue  # told by other rules
+        problem = handshake_problem(tls.context, security.tls.context, each.endpoint.host)
+        if problem:
+            key = each.mine.key_of(name, "ssl.truststore.location")
+            remedy = "Both truststores must know who signed the other's certificate, and that must be for the host"
+            yield each.broker.fault(
+                key, name, f"{each.peer} would not be reached on {each.endpoint}: {problem}", remedy
+            )
+
+
+def _diallings(brokers: Sequence[CheckedBroker]) -> Iterator[_Dialling]:
+    for broker, peer in permutations(brokers, 2):
+        for name in peer.of_brokers:
+            yield _Dialling(broker, peer, peer.advertised[name])
+
+
+def _module(broker: CheckedBroker, settings: ListenerSettings, endpoint: Endpoint) -> LoginModule | None:
+    jaas_file, _ = read_jaas_file(settings.text(JAAS_FILE_KEY))
+    return login_module(endpoint.listener_name, PLAIN, settings, jaas_file)

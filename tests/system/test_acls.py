@@ -345,7 +345,8 @@ def test_kafka_acls(guarded: Guarded, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.spec("F2", "L7")
 def test_kafka_configs_makes_and_removes_users(guarded: Guarded, tmp_path: Path) -> None:
-    user = [*tools_login(guarded, tmp_path), "--entity-type", "users", "--entity-name", "grace", "--alter"]
+    entity = [*tools_login(guarded, tmp_path), "--entity-type", "users", "--entity-name", "grace"]
+    user = [*entity, "--alter"]
     credential = "SCRAM-SHA-512=[iterations=8192,password=grace-s3cret]"
     assert "Completed updating config for user grace" in tool("kafka-configs", *user, "--add-config", credential)
     told = admin_at(guarded).describe_user_scram_credentials(["grace"])["grace"].result(30)
@@ -354,6 +355,8 @@ def test_kafka_configs_makes_and_removes_users(guarded: Guarded, tmp_path: Path)
     ]
     for node_id in BROKERS:
         until(partial(let_in, guarded, "grace", "grace-s3cret", node_id, 512), f"grace on broker {node_id}")
+    shown = "SCRAM credential configs for user-principal 'grace' are SCRAM-SHA-512=iterations=8192"
+    assert shown in tool("kafka-configs", *entity, "--describe")
     tool("kafka-configs", *user, "--delete-config", "SCRAM-SHA-512")
     for node_id in BROKERS:
         until(lambda at=node_id: not let_in(guarded, "grace", "grace-s3cret", at, 512), "grace's end")

@@ -13,7 +13,7 @@ from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete
 from signalbox.security.sasl.scram_messages import make_credential
 from signalbox.security.sasl.stored_credential import encode_credential
-from signalbox.wiring.stored_users import StoredUsers
+from signalbox.wiring.stored_users import CurrentConfigs, StoredUsers
 from tests.metadata.participants import run_with_stores
 
 CREDENTIAL = make_credential("SCRAM-SHA-256", "secret", b"salt")
@@ -31,7 +31,7 @@ def test_users_come_and_go_with_the_store() -> None:
         assert users.scram_credential("SCRAM-SHA-256", "a b") == CREDENTIAL
         assert users.scram_credential("SCRAM-SHA-512", "a b") is None
         assert users.token_credential("SCRAM-SHA-256", "a b") is None
-        assert await users.current() == {"a b": ALICE}
+        assert await CurrentConfigs(repository).current() == {"users/a%20b": ALICE}
         await store.commit([Delete("/config/users/a%20b")])
         await repository.load(["users/a%20b"])
         assert users.scram_credential("SCRAM-SHA-256", "a b") is None
@@ -60,6 +60,6 @@ def test_told_as_known_when_the_store_is_silent() -> None:
         store = MemoryMetadataStore(shared)
         silent = ConfigRepository(store, ManualClock())
         await store.close()
-        assert await StoredUsers(silent).current() == {}
+        assert await CurrentConfigs(silent).current() == {}
 
     asyncio.run(run())

@@ -101,11 +101,11 @@ class AclReading(Protocol):
         ...
 
 
-class UserConfigs(Protocol):
-    """What is stored of users: their SCRAM credentials by mechanism, and quotas."""
+class StoredConfigs(Protocol):
+    """Dynamic configs as they are stored: SCRAM credentials and quotas among them, which no view of configs shows."""
 
     async def current(self) -> Mapping[str, Mapping[str, str]]:
-        """Configs by user, with all that was stored before this was asked."""
+        """Configs by entity path (`users/alice`), with all that was stored before this was asked."""
         ...
 
 

@@ -17,6 +17,7 @@ from signalbox.broker.handlers.controller_request import ControllerRequestHandle
 from signalbox.broker.handlers.create_partitions import CreatePartitionsHandler
 from signalbox.broker.handlers.create_topics import CreateTopicsHandler
 from signalbox.broker.handlers.delete_topics import DeleteTopicsHandler
+from signalbox.broker.handlers.describe_client_quotas import DescribeClientQuotasHandler
 from signalbox.broker.handlers.describe_cluster import DescribeClusterHandler
 from signalbox.broker.handlers.describe_configs import DescribeConfigsHandler
 from signalbox.broker.handlers.describe_groups import DeleteGroupsHandler, DescribeGroupsHandler, ListGroupsHandler
@@ -45,7 +46,7 @@ from signalbox.broker.handlers.user_scram_credentials import (
 from signalbox.broker.misroutes import MisrouteLog
 from signalbox.broker.own_configs import OwnConfigs
 from signalbox.broker.partial_forwarding import PartialForwarder
-from signalbox.broker.ports import AclReading, ActiveController, TopicCreation, UserConfigs
+from signalbox.broker.ports import AclReading, ActiveController, StoredConfigs, TopicCreation
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.router import Router
 from signalbox.broker.vanished_brokers import VanishedBrokers
@@ -85,7 +86,7 @@ class HandlerParts:
     own_configs: OwnConfigs
     forwarder: PartialForwarder
     acls: AclReading | None
-    users: UserConfigs
+    stored: StoredConfigs
     control: ControlRequests
 
 
@@ -114,8 +115,9 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
         ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(parts.producer_ids, authorizer),
         ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer),
-        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(parts.users, authorizer),
+        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(parts.stored, authorizer),
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS: AlterUserScramCredentialsHandler(controller, authorizer),
+        ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(parts.stored, authorizer),
         ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(parts.acls, authorizer),
         ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(parts.description, cache, node_id, authorizer),
         ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsHandler(replicas.logs, authorizer),

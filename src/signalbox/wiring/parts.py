@@ -66,7 +66,7 @@ from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.policies import told
 from signalbox.wiring.replica_side import ReplicaSide, Surroundings, build_replica_side
 from signalbox.wiring.served_versions import RouteGate
-from signalbox.wiring.stored_users import StoredUsers
+from signalbox.wiring.stored_users import CurrentConfigs, StoredUsers
 from signalbox.wiring.tls_renewal import TlsRenewal
 from signalbox.wiring.topic_configs import ConfigValuesView
 from signalbox.wiring.topic_shapes import creation_settings
@@ -267,7 +267,7 @@ def _router(
             own_configs=own,
             forwarder=forwarder,
             acls=around.acls,
-            users=StoredUsers(around.repository),
+            stored=CurrentConfigs(around.repository),
             control=ControlRequests(data.replicas, around.cache, data.coordinator),
         )
     )

@@ -1,6 +1,8 @@
-"""Users as the metadata store knows them: whom SASL/SCRAM listeners let in, whom DescribeUserScramCredentials tells.
+"""What no view of configs shows, out of the metadata store: the users whom SASL/SCRAM listeners let in, and the stored
+configs of every entity, for the APIs that tell of users and quotas.
 
-Looked up at every login, so a user who was made or removed on another broker counts here as soon as the news came.
+A user is looked up at every login, so one who was made or removed on another broker counts here as soon as the news
+came.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import logging
 from collections.abc import Mapping
 
 from signalbox.metadata.config_repository import ConfigRepository
-from signalbox.metadata.entity_config import user_entity, user_of
+from signalbox.metadata.entity_config import user_entity
 from signalbox.metadata.store.port import StoreError
 from signalbox.security.sasl.scram_messages import ScramCredential
 from signalbox.security.sasl.stored_credential import BadCredential, decode_credential
@@ -18,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class StoredUsers:
-    """`security/sasl/scram.ScramCredentials` and `broker/ports.UserConfigs` over the dynamic configs."""
+    """`security/sasl/scram.ScramCredentials`."""
 
     def __init__(self, repository: ConfigRepository) -> None:
         self._repository = repository
@@ -37,10 +39,16 @@ class StoredUsers:
         """There are no delegation tokens."""
         return None
 
+
+class CurrentConfigs:
+    """`broker/ports.StoredConfigs`."""
+
+    def __init__(self, repository: ConfigRepository) -> None:
+        self._repository = repository
+
     async def current(self) -> Mapping[str, Mapping[str, str]]:
         try:
             await self._repository.catch_up()
         except StoreError as error:
-            log.warning("users are told as they were: %s", error)
-        entities = self._repository.entities().items()
-        return {user: configs for path, configs in entities if (user := user_of(path)) is not None}
+            log.warning("users and quotas are told as they were: %s", error)
+        return self._repository.entities()

@@ -13,7 +13,7 @@ from signalbox.broker.handlers.user_scram_credentials import (
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from signalbox.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
-from signalbox.wiring.stored_users import StoredUsers
+from signalbox.wiring.stored_users import CurrentConfigs
 from tests.broker.asking import ALLOW_ALL, acl, answer_to, request_of
 from tests.broker.handlers.house import House
 
@@ -37,7 +37,7 @@ def alter(house: House, *upsertions: Any, deletions: Any = (), authorizer: Any =
 
 
 def describe(house: House, *users: str, every: bool = False, authorizer: Any = ALLOW_ALL) -> Any:
-    handler = DescribeUserScramCredentialsHandler(StoredUsers(house.parts.around.repository), authorizer)
+    handler = DescribeUserScramCredentialsHandler(CurrentConfigs(house.parts.around.repository), authorizer)
     names = [DescribeUserScramCredentialsRequest.UserName(name=user) for user in users]
     return house.answer(handler, request_of(DescribeUserScramCredentialsRequest(users=None if every else names), 0))
 
@@ -83,7 +83,7 @@ def test_each_user_has_its_own_error(house: House) -> None:
 def test_what_is_damaged_says_so_without_showing_it() -> None:
     class Damaged:
         async def current(self) -> dict[str, dict[str, str]]:
-            return {"dora": {"SCRAM-SHA-256": "salt=c2VjcmV0"}, "quota": {"consumer_byte_rate": "1"}}
+            return {"users/dora": {"SCRAM-SHA-256": "salt=c2VjcmV0"}, "users/quota": {"consumer_byte_rate": "1"}}
 
     handler = DescribeUserScramCredentialsHandler(Damaged(), ALLOW_ALL)
     answer = answer_to(handler, request_of(DescribeUserScramCredentialsRequest(users=None), 0))

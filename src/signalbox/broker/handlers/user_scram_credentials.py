@@ -13,7 +13,8 @@ from collections.abc import Mapping
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import require_on_cluster
-from signalbox.broker.ports import ActiveController, UserConfigs
+from signalbox.broker.ports import ActiveController, StoredConfigs
+from signalbox.metadata.entity_config import user_of
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsResponse
@@ -28,8 +29,8 @@ _Info = DescribeUserScramCredentialsResponse.CredentialInfo
 class DescribeUserScramCredentialsHandler:
     """No user named, null or none: all that have a credential."""
 
-    def __init__(self, users: UserConfigs, authorizer: Authorizer) -> None:
-        self._users = users
+    def __init__(self, stored: StoredConfigs, authorizer: Authorizer) -> None:
+        self._stored = stored
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> Answer:
@@ -37,7 +38,7 @@ class DescribeUserScramCredentialsHandler:
         return self._describe([user.name for user in request.body.users or ()])
 
     async def _describe(self, asked: list[str]) -> FinalAnswer:
-        stored = await self._users.current()
+        stored = {user: found for path, found in (await self._stored.current()).items() if (user := user_of(path))}
         if not asked:
             found = (_described(user, stored[user]) for user in sorted(stored))
             return DescribeUserScramCredentialsResponse(results=[each for each in found if each is not None])

@@ -1,0 +1,97 @@
+"""DescribeClientQuotas (key 48): quotas as they are stored, of users, client ids and addresses. KIP-546, KIP-612;
+versions 0-1.
+
+Answered by any broker; needs DESCRIBE_CONFIGS on the cluster. A component asks for one name, for the default of its
+type, or for all of it; types that are not asked for are left out when `strict`. Nothing is enforced yet, and quotas
+are not altered here: Kafka's tools ask for them before they show a user's SCRAM credentials, and may have stored some.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.authorization import may_on_cluster
+from signalbox.broker.ports import StoredConfigs
+from signalbox.metadata.quota_entity import CLIENT_ID, IP, USER, Entity, quota_entity, quotas_of
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.describe_client_quotas import DescribeClientQuotasResponse
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+
+_EXACT, _DEFAULT, _ANY = 0, 1, 2
+_Entry = DescribeClientQuotasResponse.EntryData
+
+
+class DescribeClientQuotasHandler:
+    def __init__(self, stored: StoredConfigs, authorizer: Authorizer) -> None:
+        self._stored = stored
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE_CONFIGS):
+            raise KafkaError(Error.CLUSTER_AUTHORIZATION_FAILED, "no DESCRIBE_CONFIGS on the cluster")
+        asked = _components(request.body.components)
+        return self._describe(asked, request.body.strict)
+
+    async def _describe(self, asked: dict[str, Any], strict: bool) -> FinalAnswer:
+        entries = []
+        for path, configs in (await self._stored.current()).items():
+            entity = quota_entity(path)
+            if entity is None or not _is_meant(entity, asked, strict):
+                continue
+            try:
+                quotas = quotas_of(entity, configs)
+            except ValueError as error:
+                raise KafkaError(
+                    Error.UNKNOWN_SERVER_ERROR, f"what is stored at {path} is no quota: {error}"
+                ) from error
+            if quotas:
+                entries.append(_entry(entity, quotas))
+        return DescribeClientQuotasResponse(entries=entries)
+
+
+def _components(components: list[Any]) -> dict[str, Any]:
+    """Components by entity type; KafkaError with Kafka's code for what is none."""
+    asked: dict[str, Any] = {}
+    for component in components:
+        kind = component.entity_type
+        if not kind:
+            raise KafkaError(Error.INVALID_REQUEST, "Unexpected empty filter component entity type")
+        if kind not in (USER, CLIENT_ID, IP):
+            raise KafkaError(Error.UNSUPPORTED_VERSION, f"Custom entity type '{kind}' not supported")
+        if kind in asked:
+            raise KafkaError(Error.INVALID_REQUEST, f"Duplicate {kind} filter component entity type")
+        if component.match_type not in (_EXACT, _DEFAULT, _ANY):
+            raise KafkaError(Error.INVALID_REQUEST, f"Unexpected match type: {component.match_type}")
+        asked[kind] = component
+    if IP in asked and len(asked) > 1:
+        raise KafkaError(
+            Error.INVALID_REQUEST,
+            "Invalid entity filter component combination, IP filter component should not be used with user or clientId"
+            " filter component.",
+        )
+    return asked
+
+
+def _is_meant(entity: Entity, asked: dict[str, Any], strict: bool) -> bool:
+    """Addresses and clients never share an entity, so asking for one leaves the other out."""
+    if asked and (IP in entity) != (IP in asked):
+        return False
+    if strict and entity.keys() - asked.keys():
+        return False
+    return all(kind in entity and _matches(component, entity[kind]) for kind, component in asked.items())
+
+
+def _matches(component: Any, name: str | None) -> bool:
+    if component.match_type == _EXACT:
+        return name is not None and name == component.match
+    return component.match_type == _ANY or name is None
+
+
+def _entry(entity: Entity, quotas: dict[str, float]) -> _Entry:
+    made = DescribeClientQuotasResponse
+    return _Entry(
+        entity=[made.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],
+        values=[made.ValueData(key=key, value=value) for key, value in quotas.items()],
+    )

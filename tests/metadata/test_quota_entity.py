@@ -1,0 +1,35 @@
+"""Whom a quota is for, by where it stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.metadata.quota_entity import Entity, quota_entity, quotas_of
+
+
+@pytest.mark.spec("M2")
+@pytest.mark.parametrize(
+    ("path", "entity"),
+    [
+        ("users/a%20b", {"user": "a b"}),
+        ("users/<default>", {"user": None}),
+        ("clients/app", {"client-id": "app"}),
+        ("users/a/clients/<default>", {"user": "a", "client-id": None}),
+        ("ips/10.0.0.1", {"ip": "10.0.0.1"}),
+        ("users/a/clients", None),
+        ("users", None),
+        ("topics/t", None),
+        ("brokers/<default>", None),
+        ("clients/a/users/b", None),
+    ],
+)
+def test_entities(path: str, entity: Entity | None) -> None:
+    assert quota_entity(path) == entity
+
+
+def test_quotas_among_other_configs() -> None:
+    configs = {"SCRAM-SHA-256": "secret", "producer_byte_rate": "1024", "connection_creation_rate": "2.5"}
+    assert quotas_of({"user": "a"}, configs) == {"producer_byte_rate": 1024.0}
+    assert quotas_of({"ip": None}, configs) == {"connection_creation_rate": 2.5}
+    with pytest.raises(ValueError, match="many"):
+        quotas_of({"user": "a"}, {"request_percentage": "many"})

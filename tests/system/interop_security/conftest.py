@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from confluent_kafka.cimpl import NewTopic
 
 from tests.system.clusters import until
 from tests.system.interop_security.clients import Clients
 from tests.system.interop_security.matrix import KINDS, cells
-from tests.system.interop_security.secured_cluster import BROKERS, SecuredCluster
+from tests.system.interop_security.secured_cluster import BROKERS, PASSWORD, USER, SecuredCluster
 
 
 def topic_of(row: str, client: str) -> str:
@@ -24,7 +26,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster
     cluster = SecuredCluster(tmp_path_factory.mktemp("interop-security"))
     try:
         cluster.start()
-        _make_topics(cluster)
+        _prepare(cluster)
         yield cluster
     finally:
         cluster.stop()
@@ -37,12 +39,24 @@ def clients(secured: SecuredCluster) -> Iterator[Clients]:
     running.close()
 
 
-def _make_topics(cluster: SecuredCluster) -> None:
-    names = [topic_of(row, client) for row, client in cells()]
-    settings = {"security.protocol": "PLAINTEXT", "log_level": 0}
-    first = AdminClient({"bootstrap.servers": cluster.access(KINDS["PLAINTEXT"]).servers, **settings})
-    for made in first.create_topics([NewTopic(name, 2, BROKERS) for name in names], operation_timeout=30).values():
+def _prepare(cluster: SecuredCluster) -> None:
+    """A topic for each cell, and the SCRAM user, known to every broker."""
+    servers = cluster.access(KINDS["PLAINTEXT"]).servers
+    names = {topic_of(row, client) for row, client in cells()}
+    admins = [AdminClient({"bootstrap.servers": each, "log_level": 0}) for each in (servers, *servers.split(","))]
+    for made in admins[0].create_topics([NewTopic(name, 2, BROKERS) for name in names], operation_timeout=30).values():
         made.result(60)
-    for server in cluster.access(KINDS["PLAINTEXT"]).servers.split(","):
-        one = AdminClient({"bootstrap.servers": server, **settings})
-        until(lambda one=one: set(names) <= set(one.list_topics(timeout=20).topics), f"all topics on {server}")
+    for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+        user = UserScramCredentialUpsertion(USER, ScramCredentialInfo(mechanism, 4_096), PASSWORD.encode())
+        admins[0].alter_user_scram_credentials([user])[USER].result(30)
+    for admin in admins[1:]:
+        until(partial(_knows_all, admin, names), "topics and user on every broker")
+
+
+def _knows_all(admin: AdminClient, names: set[str]) -> bool:
+    user = admin.describe_user_scram_credentials([USER])[USER]
+    try:
+        mechanisms = len(user.result(20).scram_credential_infos)
+    except KafkaException:  # RESOURCE_NOT_FOUND: not yet
+        return False
+    return mechanisms == 2 and names <= set(admin.list_topics(timeout=20).topics)

@@ -42,7 +42,7 @@ class KafkaPython:
 
     def refusal(self, access: Access, deadline_s: float) -> str:
         """It tries until its bootstrap timeout is over, and says why in its log alone."""
-        patience_ms = int(deadline_s * 1000 / 4)
+        patience_ms = int(deadline_s * 1000 / 6)
         with LogLines("kafka") as log:
             try:
                 admin = KafkaAdminClient(**_settings(access), bootstrap_timeout_ms=patience_ms)

@@ -21,7 +21,7 @@ class Kcat:
 
     def refusal(self, access: Access, deadline_s: float) -> str:
         """kcat asks until its own timeout, `-m` in seconds, is over."""
-        run = _start(access, "-L", "-m", str(int(deadline_s) // 5), timeout_s=deadline_s)
+        run = _start(access, "-L", "-m", str(int(deadline_s) // 10), timeout_s=deadline_s)
         return run.stderr if run.returncode else ""
 
     def close(self) -> None:

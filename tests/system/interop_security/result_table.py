@@ -51,7 +51,7 @@ def render(outcomes: Mapping[Cell, str], versions: Mapping[str, str], ran: str) 
         "## Who gets in",
         "",
         "100 records produced with acks=all by an idempotent producer, read back in a group (by kcat as a plain",
-        "consumer), topics listed.",
+        "consumer), topics listed. PLAIN's user is the login module's, SCRAM's the metadata's; tokens are signed.",
         "",
         *_table(KINDS, outcomes),
         "",

@@ -11,19 +11,22 @@ from pathlib import Path
 
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.security.certificates import Authority, Identity
-from tests.system.clusters import QUICK
+from tests.system.clusters import QUICK, metric
 from tests.system.interop_security.access import Access
 from tests.system.interop_security.matrix import LISTENERS, MECHANISMS, Fault, Kind
 from tests.system.interop_security.tokens import TokenIssuer
 
 BROKERS = 2
-_USERS = 'username="broker" password="broker-secret" user_broker="broker-secret" user_alice="alice-secret";'
+USER, PASSWORD = "alice", "alice-secret"
+_SECURITY = "org.apache.kafka.common.security"
+_SCRAM = f"{_SECURITY}.scram.ScramLoginModule required"
 _MODULES = {
-    "PLAIN": f"org.apache.kafka.common.security.plain.PlainLoginModule required {_USERS}",
-    "SCRAM-SHA-256": f"org.apache.kafka.common.security.scram.ScramLoginModule required {_USERS}",
-    "SCRAM-SHA-512": f"org.apache.kafka.common.security.scram.ScramLoginModule required {_USERS}",
-    "OAUTHBEARER": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+    "PLAIN": f'{_SECURITY}.plain.PlainLoginModule required user_{USER}="{PASSWORD}";',
+    "SCRAM-SHA-256": f"{_SCRAM};",  # its users are the metadata's
+    "SCRAM-SHA-512": f"{_SCRAM};",
+    "OAUTHBEARER": f"{_SECURITY}.oauthbearer.OAuthBearerLoginModule required;",
 }
+_AMONG_BROKERS = f'{_SCRAM} username="broker" password="broker-secret" user_broker="broker-secret";'
 _HOSTS = {"NAMELESS": "127.0.0.2"}
 
 
@@ -63,8 +66,13 @@ class SecuredCluster:
         if kind.mechanism == "OAUTHBEARER":
             return self._with_token(replace(access, mechanism=kind.mechanism), "good")
         if kind.mechanism:
-            return replace(access, mechanism=kind.mechanism, user="alice", password="alice-secret")
+            return replace(access, mechanism=kind.mechanism, user=USER, password=PASSWORD)
         return access
+
+    def refusals(self, kind: Kind) -> float:
+        """How many the brokers have turned away on that listener."""
+        name, listener = "kafka_network_socketserver_refusals_total", kind.listener
+        return sum(metric(self._cluster, node_id, name, listener=listener) for node_id in self._cluster.brokers)
 
     def faulty_access(self, fault: Fault) -> Access:
         """The same with what is wrong in it."""
@@ -110,13 +118,12 @@ class SecuredCluster:
             "listener.name.pkcs.ssl.keystore.password": "store-secret",
             "sasl.enabled.mechanisms": ",".join(MECHANISMS),
             "listener.name.replication.sasl.enabled.mechanisms": "SCRAM-SHA-512",
-            "listener.name.replication.scram-sha-512.sasl.jaas.config": _MODULES["SCRAM-SHA-512"],
+            "listener.name.replication.scram-sha-512.sasl.jaas.config": _AMONG_BROKERS,
             "sasl.mechanism.inter.broker.protocol": "SCRAM-SHA-512",
         }
         for listener in ("login", "both"):
             for mechanism in MECHANISMS:
                 key = f"listener.name.{listener}.{mechanism.lower()}.sasl.jaas.config"
                 properties[key] = _MODULES[mechanism]
-            if "OAUTHBEARER" in MECHANISMS:
-                properties |= self._issuer.broker_properties(f"listener.name.{listener}.")
+            properties |= self._issuer.broker_properties(f"listener.name.{listener}.oauthbearer.")
         return properties

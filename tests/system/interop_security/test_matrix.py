@@ -29,8 +29,11 @@ def test_records_go_in_and_come_out(secured: SecuredCluster, clients: Clients, r
 @pytest.mark.parametrize(("row", "client"), refusal_cells())
 def test_who_does_not_belong_is_told_so(secured: SecuredCluster, clients: Clients, row: str, client: str) -> None:
     fault = FAULTS[row]
+    before = secured.refusals(fault.kind)
     started = time.monotonic()
     said = clients[client].refusal(secured.faulty_access(fault), _DEADLINE_S)
     assert said, "it was let in"
     assert re.search(REFUSALS[client][fault.shows], said), said
     assert time.monotonic() - started < _DEADLINE_S, f"{client} hung: {said}"
+    if fault.shows not in ("untrusted", "name"):
+        assert secured.refusals(fault.kind) > before, "counted by the brokers"

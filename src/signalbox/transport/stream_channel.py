@@ -20,7 +20,7 @@ from signalbox.transport.frame_input import FrameInput
 from signalbox.transport.frame_reader import FrameReader, FrameSizeError
 from signalbox.transport.send_queue import read_slice
 from signalbox.transport.socket_address import address_of
-from signalbox.transport.tls_failure import broken_reason, failure_kind, failure_reason
+from signalbox.transport.tls_failure import RENEGOTIATED, TLS_RENEGOTIATION, broken_reason, failure_kind, failure_reason
 from signalbox.transport.tls_session import TlsSession
 
 _PIECE_BYTES = 262_144
@@ -180,7 +180,11 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         except OSError as error:
             self.close(broken_reason(error))
             return
-        self._write(self._tls.outgoing())
+        answer = self._tls.outgoing()
+        self._write(answer)
+        if answer and self._tls.answers_only_renegotiation:
+            self.fault = TLS_RENEGOTIATION
+            self.close(RENEGOTIATED)
 
     def _take(self, data: bytes) -> None:
         """Plain bytes, whatever the reader's state."""

@@ -10,7 +10,7 @@ from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.frame_reader import FrameSizeError
 from signalbox.transport.send_queue import SendQueue
-from signalbox.transport.tls_failure import broken_reason, failure_kind, failure_reason
+from signalbox.transport.tls_failure import RENEGOTIATED, TLS_RENEGOTIATION, broken_reason, failure_kind, failure_reason
 from signalbox.transport.tls_session import TlsSession
 
 _ENCRYPT_BYTES = 262_144  # plaintext turned into ciphertext at a time; the rest waits as it is
@@ -143,6 +143,9 @@ class TlsDataChannel(DataChannel):
             if data:
                 self._wire.append(data, len(data))
                 self.flush()
+                if tls.answers_only_renegotiation:
+                    self.fault = TLS_RENEGOTIATION
+                    self.close(RENEGOTIATED)
 
     def _has_input(self) -> bool:
         return self._reader.backlog is not None or self._tls.has_input

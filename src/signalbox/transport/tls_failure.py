@@ -7,6 +7,8 @@ import ssl
 from signalbox.transport.tls_records import NotTls
 
 TLS_HANDSHAKE, PLAINTEXT_ON_TLS, TLS_ON_PLAINTEXT = "tls_handshake", "plaintext_on_tls", "tls_on_plaintext"
+TLS_RENEGOTIATION = "tls_renegotiation"
+RENEGOTIATED = "the peer asked for a TLS renegotiation, which is refused"
 
 ENDED_EARLY = "the peer ended the connection during the TLS handshake: perhaps its port is without TLS"
 

@@ -63,7 +63,11 @@ class TlsSession:
             return
         self._incoming.write(records)
         self._begun = self._stepping = True
-        future = loop.run_in_executor(self._executor, self._step)
+        try:
+            future = loop.run_in_executor(self._executor, self._step)
+        except RuntimeError as error:  # the threads have been sent home: the process ends
+            done(error)
+            return
 
         def finished(_: object) -> None:
             self._stepping = False
@@ -117,6 +121,12 @@ class TlsSession:
     def outgoing(self) -> bytes:
         """Bytes for the wire, b"" when there are none."""
         return self._outgoing.read() if self._outgoing.pending and not self._stepping else b""
+
+    @property
+    def answers_only_renegotiation(self) -> bool:
+        """Whether what reading leaves in `outgoing` can only be the refusal of a handshake that the peer asked for
+        again: TLS 1.3 knows no such thing, but key updates and tickets."""
+        return self._object.version() == "TLSv1.2"
 
     @property
     def peer_certificate(self) -> bytes | None:

@@ -27,7 +27,6 @@ def server_context(settings: TlsSettings, stores: Stores | None = None) -> ssl.S
     _version_of_context(settings)
     stores = stores or open_stores(settings)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.options |= ssl.OP_NO_RENEGOTIATION  # the default from OpenSSL 3.0 on
     _set_versions(context, settings)
     if stores.key_entry is None:
         raise TlsConfigError("ssl.keystore.location", "a TLS listener needs a private key and a certificate")
@@ -79,6 +78,7 @@ def _set_versions(
     versions = [_VERSIONS[name] for name in settings.enabled_protocols]
     if min(versions) > highest:
         raise TlsConfigError("ssl.protocol", f"{settings.protocol} is below every version of ssl.enabled.protocols")
+    context.options |= ssl.OP_NO_RENEGOTIATION  # each would cost a handshake, as often as the peer likes
     context.minimum_version, context.maximum_version = min(versions), min(max(versions), highest)
     if settings.cipher_suites:
         choose_suites(context, settings.cipher_suites)

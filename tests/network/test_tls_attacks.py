@@ -1,0 +1,283 @@
+"""What strangers try on TLS listeners (L7), on both planes, with real sockets. After each: nobody came in, it is
+counted and told with listener and address, and whoever was connected before is served as before."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import threading
+from asyncio.subprocess import PIPE, STDOUT
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from signalbox.common.audit_event import AuditEvent, AuditKind
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.headers import encode_request_header
+from signalbox.security.tls.contexts import client_context
+from tests.network.serving import Dialled, Served, serving
+from tests.security.certificates import Authority, Identity
+from tests.security.tls.handshakes import AUTHORITY, BROKER, TRUSTING, inline
+from tests.transport.loopback import framed
+
+_HANDSHAKE = 22
+PLANES = ["CLIENT", "CONTROL"]
+GIVEN = {
+    "listeners": "CLIENT://127.0.0.1:0,CONTROL://127.0.0.1:0,OPEN://127.0.0.1:0",
+    "listener.security.protocol.map": "CLIENT:SSL,CONTROL:SSL,OPEN:PLAINTEXT",
+    "inter.broker.listener.name": "OPEN",
+    "control.plane.listener.name": "CONTROL",
+    "ssl.keystore.key": BROKER.key_pem("key-secret"),
+    "ssl.key.password": "key-secret",
+    "ssl.keystore.certificate.chain": BROKER.certificate_pem,
+    "ssl.truststore.certificates": AUTHORITY.pem,
+}
+IN_A_MOMENT = {"connection.setup.timeout.ms": "200"}
+MUTUAL = {"ssl.client.auth": "required"}
+USER = AUTHORITY.identity("user")
+
+
+class Friend:
+    """A client that was there before, with its own certificate."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self.asked = 0
+
+    async def is_served(self) -> bool:
+        self.asked += 1
+        body = str(self.asked).encode()
+        self._writer.write(framed(encode_request_header(int(ApiKey.METADATA), 1, self.asked, "friend") + body))
+        return await self._reader.readexactly(8 + len(body)) == framed(self.asked.to_bytes(4) + body)
+
+
+@asynccontextmanager
+async def besieged(listener: str, **given: str) -> AsyncIterator[tuple[Served, Friend]]:
+    """A server with a friend on the listener; at the end the friend is still served, and nobody else ever was."""
+    async with serving(GIVEN | given) as served:
+        context = client_context(inline(USER))
+        friend = Friend(*await asyncio.open_connection("localhost", served.ports[listener], ssl=context))
+        assert await friend.is_served()
+        yield served, friend
+        assert await friend.is_served()
+        assert len(served.sink.seen) == friend.asked
+
+
+async def client_hello() -> bytes:
+    """The first flight of a client that means it."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = client_context(TRUSTING).wrap_bio(incoming, outgoing, server_hostname="localhost")
+    with suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return outgoing.read()
+
+
+def failed(served: Served, listener: str) -> float:
+    return served.trail.counts.get(("failed-authentication-total", listener), 0)
+
+
+async def refused(served: Served) -> AuditEvent:
+    (event,) = await served.trail.until(AuditKind.REFUSED)
+    return event
+
+
+@pytest.mark.spec("L7")
+@pytest.mark.parametrize("listener", PLANES)
+@pytest.mark.parametrize("part", ["nothing", "half a hello", "a whole hello"])
+def test_a_handshake_that_stops(listener: str, part: str) -> None:
+    async def main() -> None:
+        async with besieged(listener, **IN_A_MOMENT) as (served, _):
+            stranger = await served.dial(listener)
+            hello = await client_hello()
+            await stranger.send({"nothing": b"", "half a hello": hello[: len(hello) // 2]}.get(part, hello))
+            assert await stranger.ended()
+            event = await refused(served)
+            assert event.reason == "no end of the TLS handshake after 0.2 s (connection.setup.timeout.ms)"
+            assert (event.listener, event.client_address) == (listener, "127.0.0.1")
+            assert failed(served, listener) == 1
+            assert served.trail.counts["Refusals", listener, "setup_timeout"] == 1
+
+    asyncio.run(main())
+
+
+@pytest.mark.spec("L7")
+@pytest.mark.parametrize("listener", PLANES)
+def test_a_byte_now_and_then_buys_no_time_and_no_thread(listener: str) -> None:
+    async def main() -> None:
+        async with besieged(listener, **IN_A_MOMENT) as (served, _):
+            stranger = await served.dial(listener)
+            steps = served.loop.threads.data._work_queue, served.loop.threads.control._work_queue
+
+            async def drip() -> None:
+                for byte in await client_hello():
+                    await stranger.send(bytes([byte]))
+                    await asyncio.sleep(0.02)
+                    assert all(queue.empty() for queue in steps)
+
+            dripping = asyncio.create_task(drip())
+            event = await refused(served)
+            assert "no end of the TLS handshake" in event.reason
+            with suppress(ConnectionError):
+                await dripping
+
+    asyncio.run(main())
+
+
+@pytest.mark.spec("L7")
+@pytest.mark.parametrize("listener", PLANES)
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [
+        (None, "a plaintext Kafka request (ApiVersions)"),
+        (b"GET /metrics HTTP/1.1\r\n\r\n", "HTTP"),
+        (b"\0" * 20, "bytes that are no TLS (00 00 00 00 00 00 00 00)"),
+    ],
+)
+def test_plaintext_on_a_tls_port(
+    listener: str, data: bytes | None, named: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with besieged(listener) as (served, _):
+            for _ in range(3):
+                stranger = await served.dial(listener)
+                await stranger.send(data or stranger.request(ApiKey.API_VERSIONS, 3))
+                assert await stranger.ended()
+            await served.trail.until(AuditKind.REFUSED, 3)
+            assert served.trail.counts["Refusals", listener, "plaintext_on_tls"] == 3
+            assert failed(served, listener) == 3
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(main())
+    (line,) = caplog.messages  # once per interval
+    assert line == (
+        f"refused on listener {listener}: 127.0.0.1: the peer sent {named} where TLS is spoken: "
+        "check the peer's security.protocol, or the port"
+    )
+
+
+@pytest.mark.spec("L7")
+def test_tls_on_a_plaintext_port(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        async with besieged("CLIENT") as (served, _):
+            with pytest.raises((ssl.SSLError, ConnectionError)):
+                await asyncio.open_connection("localhost", served.ports["OPEN"], ssl=client_context(TRUSTING))
+            await refused(served)
+            assert served.trail.counts["Refusals", "OPEN", "tls_on_plaintext"] == 1
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(main())
+    (line,) = caplog.messages
+    assert line.startswith("refused on listener OPEN: 127.0.0.1: the peer speaks TLS to a port without")
+
+
+@pytest.mark.spec("L7")
+@pytest.mark.parametrize("listener", PLANES)
+@pytest.mark.parametrize(
+    ("identity", "reason"),
+    [
+        (None, "the peer sent no certificate (ssl.client.auth=required)"),
+        (AUTHORITY.expired("user"), "certificate has expired"),
+        (AUTHORITY.not_yet_valid("user"), "certificate is not yet valid"),
+        (Authority("stranger").identity("user"), "unable to get local issuer certificate"),
+    ],
+)
+def test_certificates_that_prove_nothing(
+    listener: str, identity: Identity | None, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with besieged(listener, **MUTUAL) as (served, _):
+            context = client_context(TRUSTING if identity is None else inline(identity))
+            with suppress(OSError):  # TLS 1.3 tells a client only after it has begun to talk
+                reader, writer = await asyncio.open_connection("localhost", served.ports[listener], ssl=context)
+                writer.write(framed(encode_request_header(int(ApiKey.METADATA), 1, 1, "stranger")))
+                assert await reader.read() == b""
+                writer.close()
+            event = await refused(served)
+            assert reason in event.reason
+            assert failed(served, listener) == 1
+            assert served.trail.counts["Refusals", listener, "tls_handshake"] == 1
+            assert event.principal == "User:ANONYMOUS"
+
+    with caplog.at_level(logging.DEBUG):
+        asyncio.run(main())
+    assert reason in caplog.text
+    assert "key-secret" not in caplog.text
+    assert "PRIVATE KEY" not in caplog.text
+
+
+@pytest.mark.parametrize("listener", PLANES)
+def test_a_handshake_without_end(listener: str) -> None:
+    """A megabyte of records that are a piece of a hello each."""
+
+    async def main() -> None:
+        async with besieged(listener) as (served, _):
+            stranger = await served.dial(listener)
+            hello = bytes.fromhex("0101fffc0303") + bytes(100)
+            record = bytes.fromhex("160301") + len(hello).to_bytes(2) + hello
+            with suppress(ConnectionError):
+                for _ in range(11_000):
+                    await stranger.send(record)
+            assert await stranger.ended()
+            assert (await refused(served)).reason.startswith("the TLS handshake failed: ")
+
+    asyncio.run(main())
+
+
+@pytest.mark.spec("L7")
+@pytest.mark.parametrize("listener", PLANES)
+def test_renegotiation_is_refused(listener: str) -> None:
+    """TLS 1.2 lets a client ask for handshake upon handshake on one connection, each a millisecond of ours."""
+
+    async def main() -> None:
+        async with besieged(listener) as (served, _):
+            command = ["openssl", "s_client", "-tls1_2", "-connect", f"127.0.0.1:{served.ports[listener]}"]
+            strangers = [
+                await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=STDOUT) for _ in range(5)
+            ]
+            for stranger in strangers:
+                assert stranger.stdin is not None
+                stranger.stdin.write(b"R\n" * 20)
+                said, _nothing = await stranger.communicate()
+                assert b"RENEGOTIATING" in said
+            events = await served.trail.until(AuditKind.REFUSED, 5)
+            assert {event.reason for event in events} == {"the peer asked for a TLS renegotiation, which is refused"}
+            assert served.trail.counts["Refusals", listener, "tls_renegotiation"] == 5
+
+    asyncio.run(main())
+
+
+@pytest.mark.spec("C1")
+def test_a_storm_of_handshakes_does_not_reach_the_control_plane_nor_the_loop() -> None:
+    async def main() -> None:
+        async with besieged("CLIENT") as (served, friend):
+            hello = await client_hello()
+            names: set[str] = set()
+            for listener in PLANES:
+                tls = served.server.tls_of(listener)
+                assert tls is not None
+                tls.context._msg_callback = _note_thread(names)  # type: ignore[attr-defined]
+            strangers: list[Dialled] = []
+            for _ in range(200):
+                strangers.append(await served.dial("CLIENT"))
+                await strangers[-1].send(hello)
+            assert await friend.is_served()
+            context = client_context(inline(USER))
+            other = Friend(*await asyncio.open_connection("localhost", served.ports["CONTROL"], ssl=context))
+            friend.asked += 1
+            assert await other.is_served()
+            for stranger in strangers:
+                assert await asyncio.get_running_loop().sock_recv(stranger.sock, 1)  # our half of the handshake
+                stranger.close()
+            assert names == {"tls-data_0", "tls-data_1", "tls-control_0"}
+
+    asyncio.run(main())
+
+
+def _note_thread(names: set[str]) -> object:
+    def note(_connection: object, _direction: object, _version: object, content: int, *_: object) -> None:
+        if content == _HANDSHAKE:
+            names.add(threading.current_thread().name)
+
+    return note

@@ -12,7 +12,7 @@ from types import TracebackType
 from bench.frames import Frame
 
 _SOURCES = Path(__file__).parent / "c"
-_BUILT = Path("build/bench")
+BUILT = Path("build/bench")
 SEGMENT_BYTES = 134_217_728
 _OVER_S = 60.0
 
@@ -21,10 +21,10 @@ def build() -> None:
     """Compile what is older than its source."""
     if shutil.which("gcc") is None:
         raise SystemExit("the C reference needs gcc")
-    _BUILT.mkdir(parents=True, exist_ok=True)
+    BUILT.mkdir(parents=True, exist_ok=True)
     newest_head = (_SOURCES / "wire.h").stat().st_mtime
     for source in sorted(_SOURCES.glob("*.c")):
-        program = _BUILT / source.stem
+        program = BUILT / source.stem
         if program.exists() and program.stat().st_mtime > max(source.stat().st_mtime, newest_head):
             continue
         subprocess.run(["gcc", "-O2", "-Wall", "-msse4.2", "-o", str(program), str(source)], check=True)
@@ -54,7 +54,7 @@ class Load:
         self.name = name
         self.frame = frame
         self.connections = connections
-        self._file = _BUILT / f"{name}.frame"
+        self._file = BUILT / f"{name}.frame"
         self._file.write_bytes(frame.data)
 
     def start(self, port: int, seconds: float) -> subprocess.Popen[str]:
@@ -63,7 +63,7 @@ class Load:
         frame = self.frame
         numbers = (frame.batch_at, frame.records, first, frame.error_at)
         return subprocess.Popen(
-            [str(_BUILT / "load"), str(port), str(self.connections), str(seconds), str(self._file), *map(str, numbers)],
+            [str(BUILT / "load"), str(port), str(self.connections), str(seconds), str(self._file), *map(str, numbers)],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -88,10 +88,10 @@ class Load:
 
 def probe(port: int, seconds: float, rate: float, frame: Frame) -> list[float]:
     """Round trips in microseconds, sorted, of a client that asks `rate` times a second."""
-    path = _BUILT / "probe.frame"
+    path = BUILT / "probe.frame"
     path.write_bytes(frame.data)
     done = subprocess.run(
-        [str(_BUILT / "probe"), str(port), str(seconds), str(rate), str(path)],
+        [str(BUILT / "probe"), str(port), str(seconds), str(rate), str(path)],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -109,7 +109,7 @@ class Reference:
         answer_file.write_bytes(answer)
         self._process = subprocess.Popen(
             [
-                str(_BUILT / "reference_broker"),
+                str(BUILT / "reference_broker"),
                 "0",
                 mode,
                 str(folder),

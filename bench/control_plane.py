@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import statistics
 import time
-import urllib.request
 from collections.abc import Iterator
 
 from bench import frames
 from bench.c_programs import Load, probe
 from bench.data_plane import ACKS_ALL, human
+from bench.poll_gaps import quantile, read_gaps
 from bench.subject import PRODUCE_TOPIC, Subject
 from bench.table import Row, absolute, at_most
 
@@ -22,7 +22,6 @@ _CONNECTIONS = 50
 _RATE = 400
 _LATENCY_BOUND, _GAP_BOUND_US = 3.0, 500.0
 _SETTLE_S = 0.2
-_METRIC = "kafka_network_socketserver_pollgapus"
 
 
 def rows(subject: Subject, rounds: int, seconds: float) -> Iterator[Row]:
@@ -36,10 +35,10 @@ def rows(subject: Subject, rounds: int, seconds: float) -> Iterator[Row]:
             idle.append(_p99(subject, seconds))
             process = load.start(subject.port, seconds + 3 * _SETTLE_S)
             time.sleep(2 * _SETTLE_S)
-            before = _gaps(subject)  # every connection has had its first request: memory is touched
+            before = read_gaps(subject.metrics_url)  # every connection has had its first request: memory is touched
             loaded.append(_p99(subject, seconds))
             load.finish(process)
-            gaps.append(_quantile(before, _gaps(subject), 0.99))
+            gaps.append(quantile(before, read_gaps(subject.metrics_url), 0.99))
         name = f"{_CONNECTIONS} connections of {human(size)}"
         idle_us, loaded_us = statistics.median(idle), statistics.median(loaded)
         yield at_most(f"control request p99, {name} / idle, us", loaded_us, idle_us, _LATENCY_BOUND)
@@ -49,21 +48,3 @@ def rows(subject: Subject, rounds: int, seconds: float) -> Iterator[Row]:
 def _p99(subject: Subject, seconds: float) -> float:
     latencies = probe(subject.control_port, seconds, _RATE, frames.api_versions())
     return latencies[int(len(latencies) * 0.99)]
-
-
-def _gaps(subject: Subject) -> dict[float, float]:
-    """Gaps so far of at most so many microseconds."""
-    found = {}
-    with urllib.request.urlopen(subject.metrics_url, timeout=10) as page:
-        for line in page.read().decode().splitlines():
-            if line.startswith(_METRIC + "{"):
-                bound, count = line.removeprefix(_METRIC + '{le="').split('"} ')
-                found[float(bound)] = float(count)
-    return found
-
-
-def _quantile(before: dict[float, float], after: dict[float, float], share: float) -> float:
-    """The upper bound below which `share` of the new gaps lie."""
-    new = {bound: after[bound] - before[bound] for bound in sorted(after)}
-    total = new[float("inf")]
-    return next(bound for bound, count in new.items() if count >= share * total)

@@ -11,11 +11,15 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header, encode_response_header
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
+from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.protocol.records.record_batch import Record, encode_batch
 
 CLIENT_ID = "bench"
 PRODUCE_VERSION, FETCH_VERSION, API_VERSIONS_VERSION = 9, 12, 3
+METADATA_VERSION, LIST_OFFSETS_VERSION, LEADER_AND_ISR_VERSION = 12, 7, 7
 MAX_WAIT_MS = 500
 
 
@@ -88,7 +92,12 @@ def produce(topic: str, batch: bytes, records: int, acks: int) -> Frame:
 
 def fetch(topic: str, max_bytes: int) -> Frame:
     """The first `max_bytes` of partition 0, without a session."""
-    partition = FetchRequest.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=max_bytes)
+    return fetch_at(topic, 0, 0, max_bytes)
+
+
+def fetch_at(topic: str, index: int, offset: int, max_bytes: int) -> Frame:
+    """`max_bytes` of one partition from an offset on, without a session."""
+    partition = FetchRequest.FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=max_bytes)
     body = FetchRequest(
         max_wait_ms=MAX_WAIT_MS,
         min_bytes=1,
@@ -97,6 +106,36 @@ def fetch(topic: str, max_bytes: int) -> Frame:
     ).encode(FETCH_VERSION)
     # answer: correlation id, tags, throttle, error of the whole
     return Frame(_framed(ApiKey.FETCH, FETCH_VERSION, body), error_at=4 + 1 + 4)
+
+
+def everything() -> Frame:
+    """Metadata for all topics."""
+    return Frame(_framed(ApiKey.METADATA, METADATA_VERSION, MetadataRequest(topics=None).encode(METADATA_VERSION)))
+
+
+def list_offsets(topic: str, partitions: int) -> Frame:
+    """The latest offsets of so many partitions of one topic, whether it has them or not."""
+    wanted = [
+        ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)
+    ]
+    topics = [ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=wanted)]
+    body = ListOffsetsRequest(replica_id=-1, topics=topics).encode(LIST_OFFSETS_VERSION)
+    return Frame(_framed(ApiKey.LIST_OFFSETS, LIST_OFFSETS_VERSION, body))
+
+
+def wide_fetch(topic: str, partitions: int) -> Frame:
+    """A fetch of so many partitions of one topic, whether it has them or not."""
+    wanted = [FetchRequest.FetchPartition(partition=index, partition_max_bytes=1_024) for index in range(partitions)]
+    body = FetchRequest(
+        max_wait_ms=0, min_bytes=0, topics=[FetchRequest.FetchTopic(topic=topic, partitions=wanted)]
+    ).encode(FETCH_VERSION)
+    return Frame(_framed(ApiKey.FETCH, FETCH_VERSION, body))
+
+
+def stale_leader_and_isr() -> Frame:
+    """A controller request that changes nothing: its controller is long gone."""
+    body = LeaderAndIsrRequest(controller_id=1, controller_epoch=0, broker_epoch=-1).encode(LEADER_AND_ISR_VERSION)
+    return Frame(_framed(ApiKey.LEADER_AND_ISR, LEADER_AND_ISR_VERSION, body))
 
 
 def fetch_answer_head(topic: str, size_bytes: int) -> bytes:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from bench.c_programs import SEGMENT_BYTES
 from bench.frames import Frame, api_versions, batch_of, plain, produce
@@ -19,12 +21,14 @@ _BATCHES_TO_FETCH = 8
 class Subject:
     """A cluster of one. Its produce topic keeps two segments of the reference's size, as the reference does."""
 
-    def __init__(self, folder: Path, *, measure_polls: bool = False) -> None:
-        overrides = {"log.retention.check.interval.ms": "50", "data.plane.measure.polls": str(measure_polls).lower()}
-        self._cluster = ProcessCluster(folder, 1, overrides=overrides)
+    def __init__(
+        self, folder: Path, *, measure_polls: bool = False, overrides: Mapping[str, str] | None = None
+    ) -> None:
+        own = {"log.retention.check.interval.ms": "50", "data.plane.measure.polls": str(measure_polls).lower()}
+        self._cluster = ProcessCluster(folder, 1, overrides={**own, **(overrides or {})})
         self._broker = self._cluster.brokers[1]
 
-    def __enter__(self) -> Subject:
+    def __enter__(self) -> Self:
         self._cluster.start()
         return self
 

@@ -3,7 +3,7 @@ to both must be answered byte by byte alike, and leave equal logs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,13 @@ from signalbox.security.request_context import RequestContext
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster, bytes_of
 
 PARTITIONS = 9
+
+
+class Inline:
+    """A lane for work that is never long."""
+
+    def run(self, work: Callable[[], None]) -> None:
+        work()
 
 
 class SwitchedAuthorizer:
@@ -151,7 +158,7 @@ class TwinSide:
             ApiKey.API_VERSIONS: versions,
         }
         observer = AuditingObserver(self.metrics, self.rollups, self.trail)
-        self.router = Router(NoController(), None, observer, clock)  # type: ignore[arg-type]
+        self.router = Router(NoController(), None, observer, clock, Inline())  # type: ignore[arg-type]
         self.router.install(
             {row.api_key: Route(row, handlers[row.api_key]) for row in ROUTES if row.api_key in handlers}
         )

@@ -194,7 +194,7 @@ class MemoryBroker:
         self.manager = ReplicaManager(
             self.logs,
             neighbours,
-            Engine(cluster.clock, self.timers, self.turns),
+            Engine(cluster.clock, self.timers, self.turns, lambda work: work()),
             cluster.config,
             random.Random(broker_id),
         )

@@ -12,7 +12,7 @@ from tests.replication.manual_time import ManualTimers, ManualTurns
 def engine() -> tuple[Engine, ManualClock, ManualTimers]:
     clock = ManualClock()
     timers = ManualTimers(clock)
-    return Engine(clock, timers, ManualTurns()), clock, timers
+    return Engine(clock, timers, ManualTurns(), lambda work: work()), clock, timers
 
 
 def test_periodic_work_goes_on_until_the_end() -> None:

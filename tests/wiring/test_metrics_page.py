@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import urllib.request
+from collections.abc import Callable
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -71,13 +72,20 @@ async def exchange(page: MetricsPage, request: bytes) -> bytes:
     ],
 )
 def test_requests(request_: bytes, status: bytes) -> None:
-    answer = asyncio.run(exchange(MetricsPage(MetricRegistry(), "127.0.0.1", 0), request_))
+    answer = asyncio.run(exchange(MetricsPage(MetricRegistry(), "127.0.0.1", 0, AtOnce()), request_))
     assert answer.startswith(status)
     assert bool(answer) == bool(status)
 
 
+class AtOnce:
+    """A lane for pages that are never long."""
+
+    def run(self, work: Callable[[], None]) -> None:
+        work()
+
+
 def refused_start(host: str, port: int) -> ConfigFault:
-    page = MetricsPage(MetricRegistry(), host, port)
+    page = MetricsPage(MetricRegistry(), host, port, AtOnce())
     with pytest.raises(StartRefused) as refused:
         asyncio.run(page.start())
     asyncio.run(page.stop())  # safe after it

@@ -8,6 +8,7 @@ from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.hot_tally import HotTally
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
 from signalbox.common.clock import Clock
+from signalbox.common.long_work import breathe
 
 ROLLUP_WINDOW_S = 10.0
 
@@ -73,6 +74,7 @@ class AuditRollups:
         windows, self._windows = self._windows, {}
         for apis in windows.values():
             self._emit(apis)
+            breathe()
 
     def close(self, connection_id: str) -> None:
         """The windows of a connection that ended."""

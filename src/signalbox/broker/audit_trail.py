@@ -24,6 +24,7 @@ _DROPPED = MetricName("signalbox.audit", "AuditTrail", "DroppedEvents")
 _WRITTEN = MetricName("signalbox.audit", "AuditTrail", "WrittenEvents")
 _LINGER_S = 0.2
 _RETRY_S = 1.0
+_EVENTS_PER_SLICE = 8
 
 
 class AuditDelivery(Protocol):
@@ -104,10 +105,11 @@ class AuditTrail:
 
     async def _deliver_batch(self, delivery: AuditDelivery) -> None:
         batch = [self._queue[index] for index in range(min(len(self._queue), MAX_AUDIT_BATCH_EVENTS))]
-        values = [
-            encode_audit_event(event, broker_id=self._node_id, broker_epoch=self._broker_epoch, seq=seq)
-            for seq, event in batch
-        ]
+        values = []
+        for number, (seq, event) in enumerate(batch, 1):
+            values.append(encode_audit_event(event, broker_id=self._node_id, broker_epoch=self._broker_epoch, seq=seq))
+            if not number % _EVENTS_PER_SLICE:
+                await asyncio.sleep(0)
         while True:
             try:
                 await delivery.deliver(str(self._node_id).encode(), values)

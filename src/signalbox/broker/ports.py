@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from signalbox.broker.api_request import ApiRequest, FinalAnswer
@@ -64,6 +64,14 @@ class RequestObserver(Protocol):
     def observe(
         self, request: ApiRequest, row: RouteRow, answer: FinalAnswer, response_bytes: int, duration_s: float
     ) -> None: ...
+
+
+class LongLane(Protocol):
+    """Where work runs that may be too long for one go (`common/long_work.py`)."""
+
+    def run(self, work: Callable[[], None]) -> None:
+        """Begin at once; `work` catches its own errors."""
+        ...
 
 
 class ControllerRequests(Protocol):

@@ -2,7 +2,9 @@
 
 The router is network's request sink. It decodes, looks the API up in the route table, lets the handler answer
 (or the forwarder, when the active controller is elsewhere) and encodes what comes back. It decides nothing about
-an API; what it owns is that every request ends exactly once: answered, closed, or answered with nothing.
+an API; what it owns is that every request ends exactly once: answered, closed, or answered with nothing. What may take
+long, by the size of its frame or by its route, is long work: decoded, handled, encoded and freed in slices, while its
+connection stays muted, so that order is kept.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from signalbox.broker.api_request import (
@@ -23,16 +25,26 @@ from signalbox.broker.api_request import (
     ResponseMessage,
 )
 from signalbox.broker.error_responses import error_response, failure
-from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, RequestObserver
+from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, LongLane, RequestObserver
 from signalbox.broker.routes import Disposition, Route, RouteTable
 from signalbox.common.clock import Clock
-from signalbox.protocol.api_table import API_TABLE
+from signalbox.common.limits import LONG_FRAME_BYTES
+from signalbox.common.long_work import is_long
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import encode_response_header
+from signalbox.protocol.message import Message
 from signalbox.replication.pending import Pending
 
 log = logging.getLogger(__name__)
+
+
+GoOn = Callable[[Callable[[], None]], None]
+
+
+def _at_once(work: Callable[[], None]) -> None:
+    work()
 
 
 class Decoder(Protocol):
@@ -48,11 +60,13 @@ class Router:
         forwarder: Forwarder,
         observer: RequestObserver,
         clock: Clock,
+        lane: LongLane,
     ) -> None:
         self._controller = controller
         self._forwarder = forwarder
         self._observer = observer
         self._clock = clock
+        self._lane = lane
         self._routes: RouteTable = {}
         self._decoders: dict[int, Decoder] = {}
         self._pending: set[asyncio.Future[Any]] = set()
@@ -71,6 +85,14 @@ class Router:
         if route is None:
             request.refuse(f"API {header.api_key} is not served here")
             return
+        if route.row.answers_long or (len(request.frame) >= LONG_FRAME_BYTES and header.api_key != ApiKey.PRODUCE):
+            self._lane.run(lambda: self._take(request, route, taken_at, self._run_long))
+        else:
+            self._take(request, route, taken_at, _at_once)
+
+    def _take(self, request: InboundRequest, route: Route, taken_at: float, go_on: GoOn) -> None:
+        """Decode, have it answered, and end it. What comes later than now goes through `go_on`."""
+        header = request.header
         try:
             row = API_TABLE[header.api_key]
             if not row.min_version <= header.api_version <= row.max_version:
@@ -85,11 +107,14 @@ class Router:
         answer = self.answer(asked)
         if isinstance(answer, Pending):
             # A purgatory's answer: one callback, no task; the path of every acks=all produce and parked fetch.
-            answer.then(lambda final: self._finish(request, asked, final))
+            answer.then(lambda final: go_on(lambda: self._finish(request, asked, final)))
         elif inspect.isawaitable(answer):
-            self._finish_later(request, asked, answer)
+            self._finish_later(request, asked, answer, go_on)
         else:
             self._finish(request, asked, answer)
+
+    def _run_long(self, work: Callable[[], None]) -> None:
+        self._lane.run(work)
 
     def close(self) -> None:
         """The broker stops: whoever still waits for an answer is told so by the end of the connection."""
@@ -104,6 +129,8 @@ class Router:
             if api_key not in self._routes:
                 raise DecodeError(f"API {api_key} is not served here")
             decoder = self._decoders[api_key] = API_TABLE[api_key].request.decode_prefix
+        if len(frame) >= LONG_FRAME_BYTES and api_key != ApiKey.PRODUCE:
+            return API_TABLE[api_key].request.decode_long(frame, version, offset)[0]
         return decoder(frame, version, offset)[0]
 
     def answer(self, request: ApiRequest) -> Answer:
@@ -131,11 +158,13 @@ class Router:
         except Exception as error:
             return self._failed(request, error)
 
-    def _finish_later(self, inbound: InboundRequest, request: ApiRequest, answer: Awaitable[FinalAnswer]) -> None:
+    def _finish_later(
+        self, inbound: InboundRequest, request: ApiRequest, answer: Awaitable[FinalAnswer], go_on: GoOn
+    ) -> None:
         task = asyncio.ensure_future(self.settle(request, answer))
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
-        task.add_done_callback(lambda done: self._finish_future(inbound, request, done))
+        task.add_done_callback(lambda done: go_on(lambda: self._finish_future(inbound, request, done)))
 
     def _finish_future(self, inbound: InboundRequest, request: ApiRequest, done: asyncio.Future[FinalAnswer]) -> None:
         if done.cancelled():
@@ -156,6 +185,10 @@ class Router:
             return
         duration_s = self._clock.monotonic() - request.received_at
         self._observer.observe(request, row, answer, size, duration_s)
+        if is_long():
+            for message in (request.body, answer):
+                if isinstance(message, Message):
+                    message.crumble()
 
     def _end(self, inbound: InboundRequest, request: ApiRequest, answer: FinalAnswer) -> int:
         """End the request; the size of its answer."""
@@ -178,6 +211,8 @@ class Router:
         header = request.header
         head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
         try:
+            if is_long() and isinstance(answer, Message):
+                return [head, *answer.encode_long(header.api_version)]
             return [head, *answer.encode_chunks(header.api_version)]
         except EncodeError:
             log.exception("answer of api %d does not encode at version %d", header.api_key, header.api_version)

@@ -38,6 +38,7 @@ class RouteRow:
     api_key: ApiKey
     disposition: Disposition
     audited: Audited = Audited.ROLLED_UP
+    answers_long: bool = False  # a small request may have a long answer: it is made in slices
 
 
 _LOCAL, _LEADER, _COORDINATOR = Disposition.LOCAL, Disposition.LEADER, Disposition.COORDINATOR
@@ -47,7 +48,7 @@ ROUTES: tuple[RouteRow, ...] = (
     RouteRow(ApiKey.PRODUCE, _LEADER),
     RouteRow(ApiKey.FETCH, _LEADER),
     RouteRow(ApiKey.LIST_OFFSETS, _LEADER),
-    RouteRow(ApiKey.METADATA, _LOCAL),
+    RouteRow(ApiKey.METADATA, _LOCAL, answers_long=True),
     RouteRow(ApiKey.LEADER_AND_ISR, _PEER),
     RouteRow(ApiKey.STOP_REPLICA, _PEER),
     RouteRow(ApiKey.UPDATE_METADATA, _PEER),
@@ -59,8 +60,8 @@ ROUTES: tuple[RouteRow, ...] = (
     RouteRow(ApiKey.HEARTBEAT, _COORDINATOR),
     RouteRow(ApiKey.LEAVE_GROUP, _COORDINATOR),
     RouteRow(ApiKey.SYNC_GROUP, _COORDINATOR),
-    RouteRow(ApiKey.DESCRIBE_GROUPS, _COORDINATOR),
-    RouteRow(ApiKey.LIST_GROUPS, _LOCAL),
+    RouteRow(ApiKey.DESCRIBE_GROUPS, _COORDINATOR, answers_long=True),
+    RouteRow(ApiKey.LIST_GROUPS, _LOCAL, answers_long=True),
     RouteRow(ApiKey.API_VERSIONS, _LOCAL),
     RouteRow(ApiKey.CREATE_TOPICS, _CONTROLLER, Audited.SINGLY),
     RouteRow(ApiKey.DELETE_TOPICS, _CONTROLLER, Audited.SINGLY),
@@ -70,7 +71,7 @@ ROUTES: tuple[RouteRow, ...] = (
     RouteRow(ApiKey.DESCRIBE_ACLS, _LOCAL),
     RouteRow(ApiKey.CREATE_ACLS, _CONTROLLER, Audited.SINGLY),
     RouteRow(ApiKey.DELETE_ACLS, _CONTROLLER, Audited.SINGLY),
-    RouteRow(ApiKey.DESCRIBE_CONFIGS, _LOCAL),
+    RouteRow(ApiKey.DESCRIBE_CONFIGS, _LOCAL, answers_long=True),
     RouteRow(ApiKey.ALTER_CONFIGS, _CONTROLLER, Audited.SINGLY),
     RouteRow(ApiKey.DESCRIBE_LOG_DIRS, _LOCAL),
     RouteRow(ApiKey.CREATE_PARTITIONS, _CONTROLLER, Audited.SINGLY),
@@ -87,7 +88,7 @@ ROUTES: tuple[RouteRow, ...] = (
     RouteRow(ApiKey.ENVELOPE, _PEER, Audited.NEVER),
     RouteRow(ApiKey.DESCRIBE_CLUSTER, _LOCAL),
     RouteRow(ApiKey.ALLOCATE_PRODUCER_IDS, _PEER),
-    RouteRow(ApiKey.DESCRIBE_TOPIC_PARTITIONS, _LOCAL),
+    RouteRow(ApiKey.DESCRIBE_TOPIC_PARTITIONS, _LOCAL, answers_long=True),
 )
 
 

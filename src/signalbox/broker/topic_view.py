@@ -10,6 +10,9 @@ Version 0 alone filters replicas and in-sync replicas to those with the listener
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from signalbox.common.long_work import breathe
 from signalbox.metadata.image import MetadataImage, PartitionImage, TopicImage
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.metadata import MetadataResponse
@@ -39,8 +42,13 @@ class TopicView:
             name=topic.name,
             topic_id=topic.topic_id,
             is_internal=topic.name in INTERNAL_TOPICS,
-            partitions=[self.partition(index, topic.partitions[index]) for index in sorted(topic.partitions)],
+            partitions=list(self._partitions(topic)),
         )
+
+    def _partitions(self, topic: TopicImage) -> Iterator[MetadataResponse.MetadataResponsePartition]:
+        for index in sorted(topic.partitions):
+            yield self.partition(index, topic.partitions[index])
+            breathe()
 
     def partition(self, index: int, partition: PartitionImage) -> MetadataResponse.MetadataResponsePartition:
         error = self.leader_error(partition)

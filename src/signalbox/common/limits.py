@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # Wire
 MAX_FRAME_SIZE_BYTES = 104_857_600  # socket.request.max.bytes' default: a larger frame closes its connection
+LONG_FRAME_BYTES = 8_192  # a request from this size on (but Produce) is decoded and handled in slices
 MAX_UNAUTHENTICATED_FRAME_BYTES = 524_288  # before authentication nobody needs more (sasl.server.max.receive.size)
 MAX_DECOMPRESSED_BATCH_BYTES = 268_435_456  # a batch that unpacks to more is refused as corrupt
 MIN_APPENDED_UNPACKED_BYTES = 16_777_216  # an append may always unpack this much of one batch ...
@@ -43,7 +44,7 @@ MAX_PARTITIONS_PER_REQUEST = 10_000  # new ones of all its topics, as in Kafka: 
 
 # Audit
 MAX_AUDIT_EVENTS_QUEUED = 10_000  # more are dropped: the gap in `seq` shows it
-MAX_AUDIT_BATCH_EVENTS = 500
+MAX_AUDIT_BATCH_EVENTS = 64  # written at once, by the loop that serves requests
 
 # Files
 MAX_CONFIG_FILE_BYTES = 4_194_304  # a server.properties with keystores in it has tens of thousands

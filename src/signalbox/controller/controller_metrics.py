@@ -5,9 +5,11 @@ Counts are taken when somebody scrapes: nothing is paid for in between.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from signalbox.common.ids import TopicPartition
+from signalbox.common.long_work import breathe
 from signalbox.common.metrics import MetricName, Metrics
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.partition_control import is_offline
@@ -28,17 +30,29 @@ class Measured(Protocol):
     def queue_size(self) -> int: ...
 
 
+def _partitions(context: ControllerContext) -> Iterator[TopicPartition]:
+    """All partitions; topics may come and go meanwhile."""
+    for name, topic in list(context.topics.items()):
+        for index in () if name in context.deleting else list(topic.assignment.replicas):
+            yield TopicPartition(name, index)
+
+
 def offline_partitions(context: ControllerContext) -> int:
     """Partitions without a living leader."""
-    return sum(is_offline(context, partition) for partition in context.partitions())
+    count = 0
+    for partition in _partitions(context):
+        count += is_offline(context, partition)
+        breathe()
+    return count
 
 
 def imbalanced_partitions(context: ControllerContext) -> int:
     """Partitions that their preferred replica does not lead."""
     count = 0
-    for partition in context.partitions():
+    for partition in _partitions(context):
         state, replicas = context.state(partition), context.replicas(partition)
-        count += state is None or state.leader != replicas[0]
+        count += bool(replicas) and (state is None or state.leader != replicas[0])  # it may be gone meanwhile
+        breathe()
     return count
 
 

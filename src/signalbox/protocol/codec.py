@@ -11,10 +11,11 @@ from struct import error
 from typing import Any
 
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
-from signalbox.protocol.compile_decode import DecodeFunction, compile_decoder
+from signalbox.protocol.compile_decode import DecodeFunction, compile_decoder, compile_long_decoder
 from signalbox.protocol.compile_encode import EncodeFunction, compile_encoder
 from signalbox.protocol.interpreter import encode_struct
 from signalbox.protocol.layout import StructLayout, layout_of
+from signalbox.protocol.long_chunks import LongChunks, gather, join_between
 from signalbox.protocol.schema import MessageSpec
 from signalbox.protocol.wire_formats import MALFORMED
 
@@ -38,13 +39,17 @@ class Codec:
     that fills the buffer from there to its end; it is a closure, for one call less on the way.
     """
 
-    __slots__ = ("_by_layout", "_decoders", "_encoders", "classes", "decode", "spec")
+    __slots__ = (
+        "_by_layout", "_decoders", "_encoders", "_long_decoders", "_long_encoders", "classes", "decode", "spec",
+    )  # fmt: skip
 
     def __init__(self, spec: MessageSpec, classes: dict[str, type]) -> None:
         self.spec = spec
         self.classes = classes
         self._decoders = _Functions(self._decoder)
         self._encoders = _Functions(self._encoder)
+        self._long_decoders = _Functions(self._long_decoder)
+        self._long_encoders = _Functions(self._long_encoder)
         self._by_layout: dict[tuple[str, StructLayout], Any] = {}
         self.decode = self._decode_whole()
 
@@ -89,15 +94,26 @@ class Codec:
             self._encoders[version](message, chunks, places)
         except _UNENCODABLE as problem:
             raise self._explain(message, version, problem) from None
-        joined: list[Any] = []
-        start = 0
-        for place in places:
-            joined.append(b"".join(chunks[start:place]))
-            joined.append(chunks[place])
-            start = place + 1
-        if start < len(chunks):
-            joined.append(b"".join(chunks[start:]))
-        return joined
+        return join_between(chunks, places)
+
+    def decode_long(self, buffer: bytes | bytearray | memoryview, version: int, offset: int = 0) -> tuple[Any, int]:
+        """As `decode_prefix`, for a large buffer inside of long work: it breathes. Raises DecodeError."""
+        try:
+            read: tuple[Any, int] = self._long_decoders[version](buffer, offset)
+        except MALFORMED as problem:
+            raise DecodeError(f"{self.spec.name} {version}: {problem}") from None
+        return read
+
+    def encode_long(self, message: Any, version: int) -> list[Any]:
+        """As `encode_chunks`, for a large message inside of long work: it breathes."""
+        chunks = LongChunks()
+        places: list[int] = []
+        try:
+            self._long_encoders[version](message, chunks, places)
+        except _UNENCODABLE as problem:
+            raise self._explain(message, version, problem) from None
+        gather(chunks, places, at_least=1)
+        return chunks.gathered
 
     def _explain(self, message: Any, version: int, problem: Exception) -> EncodeError:
         """The interpreter's words for what the compiled code stumbled over."""
@@ -124,6 +140,18 @@ class Codec:
     def _encoder(self, version: int) -> EncodeFunction:
         layout = self._layout(version, EncodeError)
         function: EncodeFunction = self._shared(("encode", layout), lambda: compile_encoder(layout, self.classes))
+        return function
+
+    def _long_decoder(self, version: int) -> DecodeFunction:
+        layout = self._layout(version, DecodeError)
+        make = lambda: compile_long_decoder(layout, self.classes)  # noqa: E731
+        function: DecodeFunction = self._shared(("decode long", layout), make)
+        return function
+
+    def _long_encoder(self, version: int) -> EncodeFunction:
+        layout = self._layout(version, EncodeError)
+        make = lambda: compile_encoder(layout, self.classes, breathes=True)  # noqa: E731
+        function: EncodeFunction = self._shared(("encode long", layout), make)
         return function
 
     def _shared(self, key: tuple[str, StructLayout], compile_function: Callable[[], Any]) -> Any:

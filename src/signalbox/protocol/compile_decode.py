@@ -20,6 +20,7 @@ from itertools import repeat
 from struct import Struct
 from typing import Any
 
+from signalbox.common.long_work import breathe
 from signalbox.protocol import wire_formats
 from signalbox.protocol.layout import FieldLayout, StructLayout
 from signalbox.protocol.source_writer import SourceWriter
@@ -30,6 +31,11 @@ COPY_LIMIT_BYTES = 16384
 """Frames up to this size are copied to `bytes` first: reading `bytes` is faster than reading a memoryview."""
 
 DecodeFunction = Callable[[Any, int], tuple[Any, int]]
+
+
+def compile_long_decoder(layout: StructLayout, classes: dict[str, Any]) -> DecodeFunction:
+    """The same for frames that are too long for one go: slower, without a copy, and it breathes between elements."""
+    return _DecoderWriter(layout, classes, view=True, breathes=True).compile()
 
 
 def compile_decoder(layout: StructLayout, classes: dict[str, Any]) -> DecodeFunction:
@@ -58,7 +64,8 @@ def _has_records(layout: StructLayout) -> bool:
 class _DecoderWriter:
     """Generates one function; `run` = targets and letters of fixed fields not yet read."""
 
-    def __init__(self, layout: StructLayout, classes: dict[str, Any], view: bool) -> None:
+    def __init__(self, layout: StructLayout, classes: dict[str, Any], view: bool, breathes: bool = False) -> None:
+        self.breathes = breathes
         self.layout = layout
         self.classes = classes
         self.view = view
@@ -78,6 +85,7 @@ class _DecoderWriter:
             NO_RECORDS=memoryview(b""),
             M=map,
             R=repeat,
+            BREATHE=breathe,
         )
 
     def compile(self) -> DecodeFunction:
@@ -289,7 +297,9 @@ class _DecoderWriter:
     def _plain_elements(self, field: FieldLayout, target: str) -> None:
         """Strings, bytes, uuids: one by one."""
         self.out.line(f"{target} = l = []")
-        with self.out.block("for _ in R(None, n):"):
+        with self.out.block("for i in range(n):" if self.breathes else "for _ in R(None, n):"):
+            if self.breathes:
+                self.out.line("if i & 63 == 63: BREATHE()")
             if field.type_name in FORMAT_LETTERS:
                 self.run.append(("v", FORMAT_LETTERS[field.type_name]))
                 self._flush()
@@ -300,6 +310,9 @@ class _DecoderWriter:
     def _struct_elements(self, struct: StructLayout, target: str, depth: int) -> None:
         made, elements = f"z{depth}", f"l{depth}"
         class_name = self._class(struct)
+        if self.breathes:
+            self._breathing_elements(struct, target, depth)
+            return
         self.out.line(f"{target} = {elements} = [N({class_name})] if n == 1 else [*M(N, R({class_name}, n))]")
         if not all(field.fixed_size for field in struct.fields):
             self._each(struct, elements, depth)
@@ -316,6 +329,16 @@ class _DecoderWriter:
                     self.out.line("if t: break")
             self.out.line(f"else: o, {elements} = e, ()")
         self._each(struct, elements, depth)
+
+    def _breathing_elements(self, struct: StructLayout, target: str, depth: int) -> None:
+        made, elements, number = f"z{depth}", f"l{depth}", f"i{depth}"
+        self.out.line(f"{target} = {elements} = []")
+        with self.out.block(f"for {number} in range(n):"):
+            self.out.line(f"if {number} & 63 == 63: BREATHE()")
+            self.out.line(f"{made} = N({self._class(struct)})")
+            self.out.line(f"{elements}.append({made})")
+            self._struct(struct, depth)
+            self._flush()
 
     def _each(self, struct: StructLayout, elements: str, depth: int) -> None:
         with self.out.block(f"for z{depth} in {elements}:"):

@@ -18,6 +18,7 @@ from typing import Any
 
 from signalbox.protocol import wire_formats
 from signalbox.protocol.layout import FieldLayout, StructLayout
+from signalbox.protocol.long_chunks import gather
 from signalbox.protocol.source_writer import SourceWriter
 from signalbox.protocol.varint import uvarint
 from signalbox.protocol.wire_formats import FORMAT_LETTERS, ShapePacker
@@ -25,15 +26,17 @@ from signalbox.protocol.wire_formats import FORMAT_LETTERS, ShapePacker
 EncodeFunction = Callable[[Any, list[Any], list[int]], None]
 
 
-def compile_encoder(layout: StructLayout, classes: dict[str, Any]) -> EncodeFunction:
-    """A function (message, chunks, places): appends chunks, and to `places` the indexes of records."""
-    return _EncoderWriter(layout, classes).compile()
+def compile_encoder(layout: StructLayout, classes: dict[str, Any], *, breathes: bool = False) -> EncodeFunction:
+    """A function (message, chunks, places): appends chunks, and to `places` the indexes of records. `breathes`: between
+    elements it has the chunks gathered (`long_chunks.gather`) and gives way."""
+    return _EncoderWriter(layout, classes, breathes).compile()
 
 
 class _EncoderWriter:
     """Generates one function; the run = template, arguments and lengths of what is not yet packed."""
 
-    def __init__(self, layout: StructLayout, classes: dict[str, Any]) -> None:
+    def __init__(self, layout: StructLayout, classes: dict[str, Any], breathes: bool) -> None:
+        self.breathes = breathes
         self.layout = layout
         self.classes = classes
         self.flexible = layout.flexible
@@ -44,6 +47,7 @@ class _EncoderWriter:
         self.out.scope.update(
             U=uvarint, W=wire_formats.tagged_section, refuse_field=wire_formats.refuse_field, L=Struct(">i").pack
         )
+        self.out.scope["GATHER"] = gather
 
     def compile(self) -> EncodeFunction:
         with self.out.block("def encode(z0, out, places):"):
@@ -221,7 +225,11 @@ class _EncoderWriter:
 
     def _elements(self, field: FieldLayout, values: str, depth: int) -> None:
         made = f"z{depth + 1}"
-        with self.out.block(f"for {made} in {values}:"):
+        number = self.out.fresh("i")
+        loop = f"for {number}, {made} in enumerate({values}):" if self.breathes else f"for {made} in {values}:"
+        with self.out.block(loop):
+            if self.breathes:
+                self.out.line(f"if {number} & 63 == 63: GATHER(out, places)")
             if field.struct is not None:
                 self._struct(field.struct, depth + 1)
             elif field.type_name == "string":

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sized
 from typing import Any, TypeAlias
 
+from signalbox.common.long_work import breathe, clear
 from signalbox.protocol.codec import Codec
 from signalbox.protocol.schema import FieldSpec, MessageSpec, StructSpec, VersionRange
 from signalbox.protocol.schema_text import parse_message
@@ -67,6 +68,19 @@ class Message(Struct):
     """(buffer, version, offset=0) -> the message that fills the buffer from there to its end, or DecodeError."""
 
     @classmethod
+    def decode_long(cls, buffer: Buffer, version: int, offset: int = 0) -> tuple[Any, int]:
+        """`decode_prefix` inside of long work (`common/long_work.py`)."""
+        return cls.codec.decode_long(buffer, version, offset)
+
+    def encode_long(self, version: int) -> list[Any]:
+        """`encode_chunks` inside of long work."""
+        return self.codec.encode_long(self, version)
+
+    def crumble(self) -> None:
+        """Take a large message apart, inside of long work: to free it takes as long as to make it."""
+        _crumble(self)
+
+    @classmethod
     def decode_prefix(cls, buffer: Buffer, version: int, offset: int = 0) -> tuple[Any, int]:
         """Read a message that may be followed by other bytes; also returns the offset behind it."""
         return cls.codec.decode_prefix(buffer, version, offset)
@@ -78,6 +92,21 @@ class Message(Struct):
     def encode_chunks(self, version: int) -> list[Any]:
         """As `encode`, but `records` values are chunks of their own, passed through untouched."""
         return self.codec.encode_chunks(self, version)
+
+
+def _crumble(struct: Struct) -> None:
+    for field in struct._spec.fields:
+        if not field.is_array or not field.is_struct:
+            continue
+        values = getattr(struct, field.attribute)
+        if isinstance(values, list) and values:
+            if isinstance(values[0], Struct) and any(
+                each.is_array and each.is_struct for each in values[0]._spec.fields
+            ):
+                for value in values:
+                    _crumble(value)
+                    breathe()
+            clear(values)
 
 
 def message(module: str, text: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from signalbox.common.limits import MAX_FETCH_WAIT_MS
+from signalbox.common.long_work import breathe, clear
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch_read import Entry, FetchParams, FetchResult, read_all, refusal
@@ -77,6 +78,8 @@ class FetchCall:
         """Put names to topic ids, and topics that the client may not read aside."""
         self._readable, self._refused = [], []
         for asked in partitions:
+            if self._session is None:
+                breathe()
             if not asked.topic:
                 asked.topic = self._hosted.topic_name(asked.key.topic_id) or ""
             if not asked.topic:
@@ -104,6 +107,12 @@ class FetchCall:
             or not (self._readable or (self._session is not None and self._session.anything_rests))
             or self._request.max_wait_ms <= 0
         )
+
+    def crumble(self) -> None:
+        """It is answered, without a session: free what may be much bit by bit."""
+        clear(self._readable)
+        clear(self._refused)
+        clear(self._result.entries)
 
     # -- waiting
 
@@ -174,6 +183,7 @@ def _by_topic(entries: list[Entry]) -> list[FetchResponse.FetchableTopicResponse
     topics: list[FetchResponse.FetchableTopicResponse] = []
     last: tuple[str, bytes] | None = None
     for asked, data in entries:
+        breathe()
         key = asked.key
         named = (key.topic, key.topic_id)
         if named != last:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from signalbox.common.long_work import breathe, clear
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.delayed_fetch import FetchCall
@@ -76,7 +77,11 @@ class Fetches:
         else:
             call.read(None)
         if call.suffices():
-            return completed(call.response())
+            response = call.response()
+            if session is None:
+                call.crumble()
+                clear(partitions)
+            return completed(response)
         return call.park(self._purgatory, self._progress)
 
     def _session_of(self, request: FetchRequest) -> tuple[FetchSession | None, list[SessionPartition]]:
@@ -84,7 +89,11 @@ class Fetches:
             return self._sessions.resume(request), []
         if request.session_id != NO_SESSION:
             self._sessions.close(request.session_id)
-        return None, [SessionPartition(key, asked) for key, asked in asked_partitions(request)]
+        partitions = []
+        for key, asked in asked_partitions(request):
+            partitions.append(SessionPartition(key, asked))
+            breathe()
+        return None, partitions
 
     def _params(self, request: FetchRequest, version: int, session: FetchSession | None) -> FetchParams:
         replica_id = replica_id_of(request)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from signalbox.common.ids import ZERO_UUID
+from signalbox.common.long_work import breathe
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchResponse
 from signalbox.replication.fetch_session import SessionPartition
@@ -104,6 +105,8 @@ def read_all(
     result = FetchResult([])
     left = params.max_bytes
     for asked in partitions:
+        if not params.skips_quiet:
+            breathe()  # a session may be closed by others meanwhile, so its fetches do not
         if params.skips_quiet and (partition := _quiet_partition(hosted, asked, params)) is not None:
             asked.rest(partition)
             continue

@@ -18,9 +18,10 @@ earlier (KIP-207; Spark takes a shrinking end for data loss).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
+from signalbox.common.limits import MAX_PARTITIONS_PER_TOPIC
+from signalbox.common.long_work import breathe
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from signalbox.replication.fetch_read import Isolation, client_isolation, visible_end
@@ -66,6 +67,7 @@ def list_offsets(
         denied = authorize is not None and not authorize(topic.name)
         answers = []
         for asked in topic.partitions:
+            breathe()
             if denied:
                 answers.append(_refusal(asked.partition_index, Error.TOPIC_AUTHORIZATION_FAILED))
             elif (topic.name, asked.partition_index) in repeated:
@@ -133,5 +135,19 @@ def _refusal(index: int, error: Error) -> PartitionResponse:
 
 
 def _repeated_partitions(request: ListOffsetsRequest) -> set[tuple[str, int]]:
-    named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
-    return {key for key, times in named.items() if times > 1}
+    """Those that are named more than once. Only indexes that a topic can have are looked at: others are unknown in any
+    case, and a set of half a million numbers would take too long to grow."""
+    repeated: set[tuple[str, int]] = set()
+    seen: dict[str, bytearray] = {}
+    for topic in request.topics:
+        named = seen.get(topic.name)
+        if named is None:
+            named = seen[topic.name] = bytearray(MAX_PARTITIONS_PER_TOPIC)
+        for asked in topic.partitions:
+            breathe()
+            index = asked.partition_index
+            if 0 <= index < MAX_PARTITIONS_PER_TOPIC:
+                if named[index]:
+                    repeated.add((topic.name, index))
+                named[index] = 1
+    return repeated

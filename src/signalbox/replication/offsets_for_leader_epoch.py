@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from signalbox.common.long_work import breathe
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
@@ -28,12 +29,14 @@ def offsets_for_leader_epoch(
     response = OffsetForLeaderEpochResponse()
     for topic in request.topics:
         denied = authorize is not None and not authorize(topic.topic)
-        answers = [
-            EpochEndOffset(partition=asked.partition, error_code=Error.TOPIC_AUTHORIZATION_FAILED)
-            if denied
-            else _answer(hosted, topic.topic, asked)
-            for asked in topic.partitions
-        ]
+        answers = []
+        for asked in topic.partitions:
+            breathe()
+            if denied:
+                refused = EpochEndOffset(partition=asked.partition, error_code=Error.TOPIC_AUTHORIZATION_FAILED)
+                answers.append(refused)
+            else:
+                answers.append(_answer(hosted, topic.topic, asked))
         response.topics.append(
             OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers)
         )

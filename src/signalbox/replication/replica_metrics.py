@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from signalbox.common.long_work import breathe
 from signalbox.common.metrics import MetricName, Metrics
 from signalbox.replication.partition import Partition
 from signalbox.replication.replica_manager import ReplicaManager
@@ -40,7 +41,14 @@ def measure_replicas(metrics: Metrics, manager: ReplicaManager) -> None:
 
 
 def _count(manager: ReplicaManager, counts: Callable[[Partition], bool]) -> Callable[[], float]:
-    return lambda: sum(counts(partition) for partition in manager.hosted)
+    def counted() -> float:
+        found = 0
+        for partition in list(manager.hosted):
+            found += counts(partition)
+            breathe()
+        return found
+
+    return counted
 
 
 def _bound(manager: ReplicaManager, read: Read) -> Callable[[], float]:

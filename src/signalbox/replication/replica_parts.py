@@ -36,9 +36,13 @@ class Neighbours:
 
 
 class Engine:
-    """Time and waiting. `at_turn_end` runs a callback once when the running turn of the data loop ends."""
+    """Time and waiting. `at_turn_end` runs a callback once when the running turn of the data loop ends, `run_long` work
+    that may be too long for one go (`common/long_work.py`)."""
 
-    def __init__(self, clock: Clock, timers: Timers, at_turn_end: AtTurnEnd) -> None:
+    def __init__(
+        self, clock: Clock, timers: Timers, at_turn_end: AtTurnEnd, run_long: Callable[[Callable[[], None]], None]
+    ) -> None:
+        self._run_long = run_long
         self.clock = clock
         self.at_turn_end = at_turn_end
         self.deadlines = Deadlines(clock, timers)
@@ -49,7 +53,7 @@ class Engine:
 
         def run() -> None:
             self.deadlines.add(interval_ms, run)
-            action()
+            self._run_long(action)
 
         self.deadlines.add(interval_ms, run)
 

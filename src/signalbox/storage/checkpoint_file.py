@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from signalbox.common.ids import TopicPartition
+from signalbox.common.long_work import breathe
 from signalbox.storage.file_system import FileSystem, replace_file
 
 VERSION = 0
@@ -41,7 +42,10 @@ def read_lines(path: str, fields: int) -> list[list[str]]:
 
 def write_lines(file_system: FileSystem, path: str, lines: Iterable[str], sync: bool = False) -> None:
     """Replaces a checkpoint file by one with `lines`."""
-    entries = list(lines)
+    entries = []
+    for line in lines:
+        entries.append(line)
+        breathe()
     text = "\n".join([str(VERSION), str(len(entries)), *entries]) + "\n"
     replace_file(file_system, path, text.encode(), sync)
 

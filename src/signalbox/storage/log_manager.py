@@ -13,6 +13,7 @@ from functools import partial
 from signalbox.common.clock import Clock
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
+from signalbox.common.long_work import breathe
 from signalbox.common.metrics import Metrics, NullMetrics
 from signalbox.common.start_refused import StartRefused, reason
 from signalbox.protocol.error_table import Error, KafkaError
@@ -254,20 +255,15 @@ class LogManager:
         """Saves the high watermarks alone."""
         for directory in self.directories:
             if directory.online:
-                offsets = {log.topic_partition: log.high_watermark for log in self._in(directory)}
+                offsets = _offsets(self._in(directory), lambda log: log.high_watermark)
                 directory.write_checkpoint(HIGH_WATERMARK_FILE, offsets)
 
     def _checkpoint_directory(self, directory: LogDirectory, sync: bool = False) -> None:
         logs = self._in(directory)
-        directory.write_checkpoint(
-            RECOVERY_POINT_FILE, {log.topic_partition: log.body.recovery_point for log in logs}, sync
-        )
-        directory.write_checkpoint(
-            LOG_START_OFFSET_FILE,
-            {log.topic_partition: log.log_start_offset for log in logs if log.body.starts_inside_segment()},
-            sync,
-        )
-        directory.write_checkpoint(HIGH_WATERMARK_FILE, {log.topic_partition: log.high_watermark for log in logs}, sync)
+        directory.write_checkpoint(RECOVERY_POINT_FILE, _offsets(logs, lambda log: log.body.recovery_point), sync)
+        cut = [log for log in logs if log.body.starts_inside_segment()]
+        directory.write_checkpoint(LOG_START_OFFSET_FILE, _offsets(cut, lambda log: log.log_start_offset), sync)
+        directory.write_checkpoint(HIGH_WATERMARK_FILE, _offsets(logs, lambda log: log.high_watermark), sync)
 
     def run_retention(self) -> int:
         """Deletes what the logs may do without, and files that are due; how many segments went."""
@@ -285,7 +281,11 @@ class LogManager:
     def expire_producers(self, expiration_ms: int) -> int:
         """Forgets idempotent producers that were silent for `expiration_ms`; how many."""
         now_ms = self._clock.now_ms()
-        return sum(log.expire_producers(now_ms, expiration_ms) for log in self)
+        expired = 0
+        for log in self:
+            expired += log.expire_producers(now_ms, expiration_ms)
+            breathe()
+        return expired
 
     def flush_due(self) -> None:
         """Syncs the logs whose `flush.ms` is over."""
@@ -293,6 +293,16 @@ class LogManager:
         for log in self:
             if log.online:
                 log.flush_if_due(now_ms)
+            breathe()
+
+
+def _offsets(logs: list[Log], read: Callable[[Log], int]) -> dict[TopicPartition, int]:
+    """For a checkpoint of thousands of logs: breathes."""
+    offsets = {}
+    for log in logs:
+        offsets[log.topic_partition] = read(log)
+        breathe()
+    return offsets
 
 
 def _unusable(directory: LogDirectory, error: OSError | None) -> ConfigFault:

@@ -20,7 +20,9 @@ from bisect import bisect_left
 
 from signalbox.common.metrics import MetricName, Metrics
 
-_BOUNDS_US = (*range(25, 1_000, 25), *range(1_000, 5_000, 250), *range(5_000, 20_001, 2_500))
+_BOUNDS_US = (
+    *range(25, 1_000, 25), *range(1_000, 5_000, 250), *range(5_000, 20_001, 2_500), 50_000, 100_000, 500_000, 2_000_000,
+)  # fmt: skip
 _NAME = MetricName("kafka.network", "SocketServer", "PollGapUs")
 _LONGEST = MetricName("kafka.network", "SocketServer", "PollGapLongestUs")
 

@@ -12,6 +12,7 @@ from signalbox.client.producer import Producer, ProducerSettings
 from signalbox.common.audit_event import AUDIT_TOPIC
 
 # The trail's own patience is endless: a batch that was given up could not be told from one that was written.
+_EVENTS_PER_SLICE = 8
 _DELIVERY_TIMEOUT_MS = 7 * 24 * 3_600_000
 
 
@@ -32,7 +33,11 @@ class TopicDelivery:
 
     async def deliver(self, key: bytes, values: Sequence[bytes]) -> None:
         producer = self._producer or await self._open()
-        acknowledged = [await producer.send(AUDIT_TOPIC, value, key) for value in values]
+        acknowledged = []
+        for number, value in enumerate(values, 1):
+            acknowledged.append(await producer.send(AUDIT_TOPIC, value, key))
+            if not number % _EVENTS_PER_SLICE:
+                await asyncio.sleep(0)
         await producer.flush()
         await asyncio.gather(*acknowledged)
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterator
 
 from signalbox.broker.audit_rollups import ROLLUP_WINDOW_S
+from signalbox.common.long_work import breathe
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.parts import NodeParts
 
@@ -32,7 +33,8 @@ class Housekeeping:
             (config["producer.id.expiration.check.interval.ms"], self._expire_producers),
             (int(ROLLUP_WINDOW_S * 1000), parts.trail.rollups.flush),
         ):
-            self._tasks.append(asyncio.get_running_loop().create_task(_repeat(every_ms / 1000, chore)))
+            repeated = _repeat(every_ms / 1000, chore, parts.lane.run)
+            self._tasks.append(asyncio.get_running_loop().create_task(repeated))
         if config["audit.enable"]:
             self._tasks.append(
                 asyncio.get_running_loop().create_task(
@@ -58,16 +60,24 @@ class Housekeeping:
         await self._parts.audit_delivery.close()
 
 
-async def _repeat(every_s: float, chore: Callable[[], object]) -> None:
+async def _repeat(every_s: float, chore: Callable[[], object], run: Callable[[Callable[[], None]], None]) -> None:
     # The event loop's clock cannot hold Kafka's "never" (2^63 ms): a day is never enough for a test of it.
     while True:
         await asyncio.sleep(min(every_s, 86_400.0))
-        try:
-            done = chore()
-            if isinstance(done, Iterator):
-                # A long chore comes in slices: between two of them the loop serves requests.
-                for _ in done:
-                    await asyncio.sleep(0)
-        except Exception:
-            # Whatever it was: a chore that ended here would never be done again, and nobody would know.
-            log.exception("a chore failed; it is tried again at its next time")
+        done = asyncio.Event()
+        run(lambda ended=done: _do(chore, ended))  # type: ignore[misc]
+        await done.wait()
+
+
+def _do(chore: Callable[[], object], ended: asyncio.Event) -> None:
+    """One round, as long work: between two slices the loop serves requests."""
+    try:
+        slices = chore()
+        if isinstance(slices, Iterator):
+            for _ in slices:
+                breathe()
+    except Exception:
+        # Whatever it was: a chore that ended here would never be done again, and nobody would know.
+        log.exception("a chore failed; it is tried again at its next time")
+    finally:
+        ended.set()

@@ -1,7 +1,7 @@
 """The Prometheus page: the node's metrics over HTTP, on loopback unless configured otherwise.
 
-The text comes from prometheus-client, which is imported when the first scrape comes: a broker that nobody scrapes
-does not carry it.
+The text comes from prometheus-client, which is imported when the page starts: a broker without one does not carry it.
+A page is long work (`common/long_work.py`): thousands of partitions have thousands of lines.
 """
 
 from __future__ import annotations
@@ -13,24 +13,30 @@ import re
 from typing import Any
 
 from signalbox.broker.metric_registry import MetricRegistry, Sample
+from signalbox.broker.ports import LongLane
 from signalbox.common.config_table import ConfigFault
+from signalbox.common.long_work import breathe
 from signalbox.common.start_refused import StartRefused, reason
 
 _REQUEST_LIMIT_BYTES = 8_192
 _TIMEOUT_S = 10.0
+_SAMPLES_AT_A_TIME = 16
 
 
 class MetricsPage:
     """A small HTTP server with one page, /metrics."""
 
-    def __init__(self, registry: MetricRegistry, host: str, port: int) -> None:
+    def __init__(self, registry: MetricRegistry, host: str, port: int, lane: LongLane) -> None:
         self._registry = registry
+        self._lane = lane
         self._host = host
         self._port = port
         self._server: asyncio.Server | None = None
 
     async def start(self) -> int:
         """The port it is bound to. StartRefused names the key when the address cannot be bound."""
+        import prometheus_client  # noqa: F401 - now, and not while a scraper waits
+
         try:
             self._server = await asyncio.start_server(self._serve, self._host, self._port, limit=_REQUEST_LIMIT_BYTES)
         except (OSError, ValueError) as error:  # ValueError: a host that is no name at all
@@ -57,7 +63,7 @@ class MetricsPage:
                 request = await reader.readuntil(b"\r\n\r\n")
                 path = request.split(b" ", 2)[1] if request.startswith(b"GET ") else b""
                 found = path.split(b"?")[0] in (b"/metrics", b"/")
-                body = render(self._registry) if found else b"only GET /metrics is here\n"
+                body = await self._page() if found else b"only GET /metrics is here\n"
                 status = b"200 OK" if found else b"404 Not Found"
                 writer.write(
                     b"HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
@@ -70,6 +76,22 @@ class MetricsPage:
         finally:
             writer.close()
 
+    async def _page(self) -> bytes:
+        page: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+        def write() -> None:
+            try:
+                text = render(self._registry)
+            except Exception as error:
+                if not page.done():
+                    page.set_exception(error)
+            else:
+                if not page.done():  # the scraper may have lost patience
+                    page.set_result(text)
+
+        self._lane.run(write)
+        return await page
+
 
 def prometheus_name(sample: Sample) -> str:
     """`kafka.network:type=RequestMetrics,name=RequestsPerSec` → `kafka_network_requestmetrics_requestspersec`."""
@@ -77,24 +99,43 @@ def prometheus_name(sample: Sample) -> str:
 
 
 def render(registry: MetricRegistry) -> bytes:
-    """The page's text."""
+    """The page's text; breathes."""
+    families: dict[tuple[str, str, str], list[Any]] = {}
+    for sample in registry.samples():
+        breathe()
+        name = prometheus_name(sample)
+        mbean = f"{sample.name.group}:type={sample.name.type},name={sample.name.name}"
+        key = (name, mbean, "counter" if sample.kind == "counter" else "gauge")
+        labels = {re.sub(r"[^a-zA-Z0-9_]", "_", tag): value for tag, value in sample.tags}
+        families.setdefault(key, []).append(
+            (f"{name}_total" if sample.kind == "counter" else name, labels, sample.value)
+        )
+    text: list[bytes] = []
+    for key, samples in families.items():
+        for first in range(0, len(samples), _SAMPLES_AT_A_TIME):
+            piece = _lines(key, samples[first : first + _SAMPLES_AT_A_TIME])
+            text.append(piece if not first else _without_head(piece))
+            breathe()
+    return b"".join(text)
+
+
+def _lines(key: tuple[str, str, str], samples: list[Any]) -> bytes:
+    """Some samples of one family, below its head."""
     from prometheus_client import CollectorRegistry, generate_latest
     from prometheus_client.core import Metric
 
-    families: dict[str, Any] = {}
-    for sample in registry.samples():
-        name = prometheus_name(sample)
-        family = families.get(name)
-        if family is None:
-            mbean = f"{sample.name.group}:type={sample.name.type},name={sample.name.name}"
-            family = families[name] = Metric(name, mbean, "counter" if sample.kind == "counter" else "gauge")
-        labels = {re.sub(r"[^a-zA-Z0-9_]", "_", key): value for key, value in sample.tags}
-        family.add_sample(f"{name}_total" if sample.kind == "counter" else name, labels, sample.value)
+    family = Metric(*key)
+    for sample in samples:
+        family.add_sample(*sample)
 
-    class Families:
+    class Family:
         def collect(self) -> list[Any]:
-            return list(families.values())
+            return [family]
 
     page = CollectorRegistry(auto_describe=False)
-    page.register(Families())
+    page.register(Family())
     return generate_latest(page)
+
+
+def _without_head(piece: bytes) -> bytes:
+    return b"".join(line for line in piece.splitlines(keepends=True) if not line.startswith(b"#"))

@@ -96,6 +96,11 @@ class Node:
             else "",
         }
 
+    def work_done(self) -> int:
+        """Grows while the node has something to do for others."""
+        parts = self.parts
+        return parts.data_loop.turns + parts.lane.slices + sum(plane.requests for plane in parts.server.planes.values())
+
     async def stop(self, controlled: bool = True) -> None:
         """Everything in the opposite order of the start; safe after a start that failed half-way."""
         parts = self._parts

@@ -45,6 +45,7 @@ from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.handshake_threads import HandshakeThreads
+from signalbox.transport.long_lane import LongLane
 from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.wiring.audit_delivery import TopicDelivery
 from signalbox.wiring.authorizers import keep_acls
@@ -125,6 +126,10 @@ class NodeParts:
         return self.around.cache
 
     @property
+    def lane(self) -> LongLane:
+        return self.around.lane
+
+    @property
     def data_loop(self) -> DataLoop:
         return self.around.data_loop
 
@@ -178,6 +183,7 @@ async def build_parts(
         guards=guards,
         channel=ways.channel,
         data_loop=_data_loop(config, trail.metrics, threads),
+        lane=LongLane(asyncio.get_running_loop(), config["data.plane.slice.us"]),
         metrics=trail.metrics,
         clock=clock,
     )
@@ -198,7 +204,7 @@ async def build_parts(
     own.judge = judge.faults
     page = None
     if config["metrics.http.port"] >= 0:
-        page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"])
+        page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"], around.lane)
     return NodeParts(
         around=around,
         trail=trail,
@@ -241,6 +247,7 @@ def _router(
         forwarder,
         AuditingObserver(trail.requests, trail.rollups, trail.audit),
         around.clock,
+        around.lane,
     )
     handlers = build_handlers(
         HandlerParts(

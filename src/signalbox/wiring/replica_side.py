@@ -24,6 +24,7 @@ from signalbox.storage.background import ThreadBackground
 from signalbox.storage.file_system import RealFileSystem
 from signalbox.storage.log_manager import LogManager
 from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.long_lane import LongLane
 from signalbox.wiring.cluster_view import CachedClusterView
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_requests import ChannelAlterPartition
@@ -50,6 +51,7 @@ class Surroundings:
     guards: Guards
     channel: ControllerChannel
     data_loop: DataLoop
+    lane: LongLane
     metrics: Metrics
     clock: Clock
 
@@ -90,7 +92,7 @@ def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -
             ReconnectingChannels(connector, vanished.connection_lost),
             [leadership],
         ),
-        Engine(around.clock, loop, around.data_loop.at_turn_end),
+        Engine(around.clock, loop, around.data_loop.at_turn_end, around.lane.run),
         replication_config(around.dynamic.values),
     )
     measure_replicas(around.metrics, replicas)

@@ -9,7 +9,6 @@ refuse (a port that is taken, a folder of another broker) is a failure: the same
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import logging
 import signal
@@ -24,6 +23,7 @@ from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.wiring.config_check import check_node_config
 from signalbox.wiring.config_file import ConfigFileError, read_config_file
 from signalbox.wiring.configuration import NodeConfig
+from signalbox.wiring.garbage import Garbage
 from signalbox.wiring.guards import ConfigRefused
 from signalbox.wiring.log_format import start_logging
 from signalbox.wiring.node import Node
@@ -65,13 +65,14 @@ async def serve(config: NodeConfig) -> None:
     if not await _started(node, waiting):
         log.info("stopped before it was ready")
         return
-    # What start-up made lives as long as the process: no full collection needs to look at it again.
-    gc.collect()
-    gc.freeze()
+    garbage = Garbage(node.work_done)
+    garbage.start()
+    node.parts.cache.subscribe(garbage.image_replaced)
     print(json.dumps({"event": "ready", **node.describe()}), flush=True)
     failure = asyncio.ensure_future(node.failed())
     await asyncio.wait({failure, waiting}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
+    garbage.stop()
     if failure.done():
         log.error("the node cannot go on: %s", failure.result())
         await node.stop(controlled=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from signalbox.broker.api_request import Answer, ApiRequest
 from signalbox.broker.config_description import ConfigDescription, DescribedConfig
 from signalbox.broker.config_resources import ConfigResourceType, refusal
+from signalbox.common.long_work import breathe
 from signalbox.controller.topic_name import refuse_topic_name
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
@@ -51,6 +52,7 @@ class DescribeConfigsHandler:
             return result
         wanted = set(resource.configuration_keys or ())  # none named: all, as in Kafka, whether null or empty
         for config in self._configs(resource_type, name):
+            breathe()
             if not wanted or config.name in wanted:
                 result.configs.append(_entry(config, body))
         return result

@@ -11,6 +11,7 @@ from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may
 from signalbox.broker.cluster_action import may_act_on_cluster
 from signalbox.broker.node_endpoints import node_endpoints
+from signalbox.common.long_work import breathe
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch import replica_id_of
@@ -52,12 +53,12 @@ class FetchHandler:
         return pending
 
     def _with_endpoints(self, request: ApiRequest, response: FetchResponse) -> FetchResponse:
-        leaders = {
-            partition.current_leader.leader_id
-            for topic in response.responses
-            for partition in topic.partitions
-            if partition.current_leader.leader_id != _NO_LEADER
-        }
+        leaders = set()
+        for topic in response.responses:
+            for partition in topic.partitions:
+                breathe()
+                if partition.current_leader.leader_id != _NO_LEADER:
+                    leaders.add(partition.current_leader.leader_id)
         if leaders:
             response.node_endpoints = node_endpoints(
                 self._cache, request.context.listener_name, leaders, FetchResponse.NodeEndpoint

@@ -20,6 +20,7 @@ from signalbox.broker.ports import TopicCreation
 from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
 from signalbox.broker.vanished_brokers import VanishedBrokers
 from signalbox.common.ids import ZERO_UUID
+from signalbox.common.long_work import breathe
 from signalbox.controller.topic_name import refuse_topic_name
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
@@ -85,6 +86,7 @@ class MetadataHandler:
     def _all_topics(self, request: ApiRequest) -> Iterable[_Topic]:
         view = TopicView(self._cache.image, request.context.listener_name, request.header.api_version)
         for topic in self._cache.image.topics.values():
+            breathe()
             if may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name):
                 yield self._with_operations(request, view.topic(topic))
 

@@ -1,0 +1,73 @@
+"""`python -m bench.planes [--quick] [--only TEXT]`: every row, build/bench-planes.json, exit code 1 when one
+fails.
+
+A gap is the time for which the control plane was not looked at: wall time less run-queue delay, so that blocking counts
+and neighbours do not (`signalbox/transport/poll_gaps.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench import c_programs
+from bench.planes.flood import flood_rows
+from bench.planes.loads import Kind, busy, kinds
+from bench.planes.stage import Stage
+from bench.poll_gaps import quantile, read_gaps
+from bench.table import Row, Table, absolute
+
+_P99_US, _WORST_US = 500.0, 2_000.0
+_WARM_S = 1.0
+_GUARD = {"authorizer.class.name": "bench.planes.many_acls.ManyAcls"}
+
+
+def gap_rows(kind: Kind, stage: Stage, seconds: float) -> Iterator[Row]:
+    """p99 and worst under one kind of load."""
+    with busy(kind, stage):
+        time.sleep(_WARM_S)
+        before = read_gaps(stage.metrics_url)
+        time.sleep(seconds)
+        after = read_gaps(stage.metrics_url)
+    yield absolute(f"gap p99, {kind.name}, us", quantile(before, after, 0.99), _P99_US)
+    yield absolute(f"gap worst, {kind.name}, us", quantile(before, after, 1), _WORST_US)
+
+
+def rows(folder: Path, only: str, seconds: float) -> Iterator[Row]:
+    """All kinds of load, on the broker that each needs, and the strangers at the control plane's door."""
+    for guarded in (False, True):
+        chosen = [kind for kind in kinds() if kind.guarded is guarded and only in kind.name]
+        floods = not guarded and only in "refused connections"
+        if not chosen and not floods:
+            continue
+        with Stage(folder / ("guarded" if guarded else "open"), _GUARD if guarded else None) as stage:
+            stage.furnish()
+            for kind in chosen:
+                yield from gap_rows(kind, stage, seconds)
+            if floods:
+                yield from flood_rows(stage, seconds)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.planes")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    c_programs.build()
+    table, folder = Table("bench-planes"), Path("build/bench") / f"planes-{os.getpid()}"
+    table.head("where no reference stands, ours may be at most `bound`")
+    try:
+        for row in rows(folder.absolute(), given.only, 2.0 if given.quick else 10.0):
+            table.add(row)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return table.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

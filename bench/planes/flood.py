@@ -1,0 +1,55 @@
+"""Strangers who ask for data on a forced control plane, as fast as C opens connections from 16 addresses.
+
+The established peer is a client that sends stale LeaderAndIsr requests, which change nothing; its latency beside the
+flood is compared with its latency without.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+
+from bench import frames
+from bench.c_programs import BUILT, probe
+from bench.planes.loads import frame_file
+from bench.planes.stage import Stage
+from bench.poll_gaps import quantile, read_gaps
+from bench.table import Row, absolute, at_least, at_most
+
+_WORKERS, _RATE = 64, 400
+_ACCEPTED_BOUND, _LATENCY_BOUND = 3_000.0, 3.0
+_P99_US, _WORST_US = 500.0, 2_000.0
+
+
+def flood_rows(stage: Stage, seconds: float) -> Iterator[Row]:
+    """Accepted a second, what LeaderAndIsr waits, and the gaps."""
+    frame = frames.stale_leader_and_isr()
+    idle = _p99(probe(stage.control_port, seconds, _RATE, frame))
+    before = read_gaps(stage.metrics_url)
+    flood = _flood(stage, seconds + 0.5)
+    loaded = _p99(probe(stage.control_port, seconds, _RATE, frame))
+    told, _ = flood.communicate(timeout=60)
+    after = read_gaps(stage.metrics_url)
+    found = json.loads(told)
+    if found["answered"]:
+        raise RuntimeError(f"{found['answered']} strangers were answered")
+    yield at_least(
+        "refused connections on the forced control plane, a second",
+        _ACCEPTED_BOUND,
+        found["closed"] / found["seconds"],
+        1.0,
+    )
+    yield at_most("LeaderAndIsr p99 beside refused connections / idle, us", loaded, idle, _LATENCY_BOUND)
+    yield absolute("gap p99, refused connections, us", quantile(before, after, 0.99), _P99_US)
+    yield absolute("gap worst, refused connections, us", quantile(before, after, 1), _WORST_US)
+
+
+def _flood(stage: Stage, seconds: float) -> subprocess.Popen[str]:
+    file = frame_file(stage.folder, "stranger", frames.everything())
+    command = [str(BUILT / "knock"), str(stage.control_port), str(seconds), str(_WORKERS), str(file)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def _p99(latencies: list[float]) -> float:
+    return latencies[int(len(latencies) * 0.99)]

@@ -1,0 +1,114 @@
+"""The kinds of work that may keep a data plane busy. Each is a process of its own, or several; `busy` is their life."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import frames
+from bench.c_programs import Load
+from bench.data_plane import ACKS_ALL
+from bench.planes.stage import COLD_TOPIC, MANY_PARTITIONS, Stage
+from bench.subject import PRODUCE_TOPIC
+
+_STOP_S = 60.0
+_PRODUCERS, _PRODUCE_BYTES, _PRODUCE_RECORDS = 16, 1_048_576, 1_000
+_FOREVER_S = 3_600.0
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`begin(stage)` starts the work and gives its processes, which say `ready` first if `announced`."""
+
+    name: str
+    begin: Callable[[Stage], list[subprocess.Popen[str]]]
+    announced: bool = True
+    guarded: bool = False  # on the broker with an authorizer
+
+
+def kinds() -> Iterator[Kind]:
+    """Every kind of the table."""
+    yield Kind("produce of 1 MB batches", _produce, announced=False)
+    yield Kind("fetches of 1 MB from cold files", _cold)
+    yield Kind("TLS handshakes", _handshakes)
+    yield Kind("fetches by readers that sip", _sip)
+    yield Kind(f"Metadata for {MANY_PARTITIONS} partitions", _metadata)
+    yield Kind("a group of 200 rebalancing", _rebalance)
+    yield Kind("Metadata that 2,000 ACLs decide on", _metadata, guarded=True)
+    yield Kind("ListOffsets of 10 MB", _list_offsets)
+    yield Kind("Fetch of 10 MB", _wide_fetch)
+
+
+@contextmanager
+def busy(kind: Kind, stage: Stage) -> Iterator[None]:
+    """The data plane is kept busy inside."""
+    processes = kind.begin(stage)
+    try:
+        if kind.announced:
+            for process in processes:
+                assert process.stdout is not None
+                if process.stdout.readline().strip() != "ready":
+                    raise RuntimeError(f"the load {kind.name!r} did not begin")
+        yield
+        for process in processes:
+            if process.poll() is not None:
+                raise RuntimeError(f"the load {kind.name!r} ended with {process.returncode}")
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.communicate(timeout=_STOP_S)
+
+
+def _peer(kind: str, port: int, *arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "bench.planes.peers", kind, str(port), *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def _repeat(stage: Stage, name: str, frame: frames.Frame, connections: int) -> subprocess.Popen[str]:
+    return _peer("repeat", stage.port, frame_file(stage.folder, name, frame), connections)
+
+
+def _produce(stage: Stage) -> list[subprocess.Popen[str]]:
+    batch = frames.batch_of(_PRODUCE_BYTES, _PRODUCE_RECORDS)
+    frame = frames.produce(PRODUCE_TOPIC, batch, _PRODUCE_RECORDS, ACKS_ALL)
+    return [Load("planes-produce", frame, _PRODUCERS).start(stage.port, _FOREVER_S)]
+
+
+def _cold(stage: Stage) -> list[subprocess.Popen[str]]:
+    return [_peer("cold", stage.port, COLD_TOPIC, stage.cold_records, stage.log_of(COLD_TOPIC), 8)]
+
+
+def _handshakes(stage: Stage) -> list[subprocess.Popen[str]]:
+    return [_peer("handshakes", stage.tls_port, 8) for _ in range(2)]
+
+
+def _sip(stage: Stage) -> list[subprocess.Popen[str]]:
+    return [_peer("sip", stage.port, COLD_TOPIC, 50)]
+
+
+def _metadata(stage: Stage) -> list[subprocess.Popen[str]]:
+    return [_repeat(stage, "metadata", frames.everything(), 8)]
+
+
+def _rebalance(stage: Stage) -> list[subprocess.Popen[str]]:
+    return [_peer("rebalance", stage.port, 200)]
+
+
+def _list_offsets(stage: Stage) -> list[subprocess.Popen[str]]:
+    return [_repeat(stage, "list-offsets", frames.list_offsets(PRODUCE_TOPIC, 600_000), 2)]
+
+
+def _wide_fetch(stage: Stage) -> list[subprocess.Popen[str]]:
+    return [_repeat(stage, "wide-fetch", frames.wide_fetch(PRODUCE_TOPIC, 300_000), 2)]
+
+
+def frame_file(folder: Path, name: str, frame: frames.Frame) -> Path:
+    """A frame for a C program to send."""
+    path = folder / f"{name}.frame"
+    path.write_bytes(frame.data)
+    return path

@@ -1,0 +1,191 @@
+"""Clients that keep a data plane busy in ways that a fixed frame cannot: `python -m bench.planes.peers KIND PORT ...`.
+
+Each runs until SIGTERM, then prints how much it has done (requests, handshakes, rebalances) as one number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from bench.frames import fetch_at
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.headers import decode_response_header, encode_request_header
+from signalbox.protocol.messages.join_group import JoinGroupRequest
+from signalbox.protocol.messages.sync_group import SyncGroupRequest
+
+_JOIN_VERSION, _SYNC_VERSION = 9, 5
+_GROUP = "bench-group"
+_SUBSCRIPTION = b"\0\0\0\0\0\1\0\1p\0\0\0\0"
+_SIP_BYTES, _SIP_EVERY_S = 16_384, 0.01
+
+
+class Asked:
+    """One connection of the protocol; answers come in order."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self.writer = writer
+
+    @classmethod
+    async def dial(cls, port: int) -> Asked:
+        return cls(*await asyncio.open_connection("127.0.0.1", port))
+
+    async def ask(self, frame: bytes) -> bytes:
+        """The answer's payload."""
+        self.writer.write(frame)
+        size = int.from_bytes(await self._reader.readexactly(4))
+        return await self._reader.readexactly(size)
+
+    async def request(self, key: ApiKey, version: int, body: object) -> object:
+        """The decoded answer."""
+        encoded = encode_request_header(key, version, 1, "bench") + body.encode(version)  # type: ignore[attr-defined]
+        answer = await self.ask(len(encoded).to_bytes(4) + encoded)
+        return API_TABLE[key].response.decode_prefix(answer, version, decode_response_header(answer, key, version)[1])[
+            0
+        ]
+
+
+class Peers:
+    """`done` counts what was finished."""
+
+    def __init__(self) -> None:
+        self.done = 0
+
+    async def repeat(self, port: int, frame_file: str, connections: str) -> None:
+        """The frame of a file again and again."""
+        frame = read_frame(frame_file)
+
+        async def one() -> None:
+            peer = await Asked.dial(port)
+            while True:
+                await peer.ask(frame)
+                self.done += 1
+
+        await _together(one for _ in range(int(connections)))
+
+    async def handshakes(self, port: int, connections: str) -> None:
+        """TLS connections that are closed as soon as they stand."""
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+
+        async def one() -> None:
+            while True:
+                _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+                self.done += 1
+                writer.transport.abort()
+
+        await _together(one for _ in range(int(connections)))
+
+    async def sip(self, port: int, topic: str, connections: str) -> None:
+        """Fetches of all that there is, read a sip at a time."""
+        loop = asyncio.get_running_loop()
+
+        async def one() -> None:
+            sock = socket.socket()
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SIP_BYTES)
+            sock.setblocking(False)
+            await loop.sock_connect(sock, ("127.0.0.1", port))
+            while True:
+                await loop.sock_sendall(sock, fetch_at(topic, 0, 0, 52_428_800).data)
+                left = int.from_bytes(await loop.sock_recv(sock, 4))
+                while left:
+                    left -= len(await loop.sock_recv(sock, min(left, _SIP_BYTES)))
+                    await asyncio.sleep(_SIP_EVERY_S)
+                self.done += 1
+
+        await _together(one for _ in range(int(connections)))
+
+    async def cold(self, port: int, topic: str, offsets: str, folder: str, connections: str) -> None:
+        """Fetches of 1 MB anywhere in a log whose pages are thrown out of memory all the time."""
+
+        async def evict() -> None:
+            while True:
+                await asyncio.to_thread(drop_pages, Path(folder))
+                await asyncio.sleep(0.02)
+
+        async def one(seed: int) -> None:
+            dice, peer = random.Random(seed), await Asked.dial(port)
+            while True:
+                await peer.ask(fetch_at(topic, 0, dice.randrange(int(offsets)), 1_048_576).data)
+                self.done += 1
+
+        await _together([evict, *((lambda seed=seed: one(seed)) for seed in range(int(connections)))])
+
+    async def rebalance(self, port: int, members: str) -> None:
+        """A group whose members all join again as soon as they have their assignments."""
+        peers = [await Asked.dial(port) for _ in range(int(members))]
+        ids = [""] * len(peers)
+
+        async def joined(number: int) -> object:
+            protocol = JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=_SUBSCRIPTION)
+            request = JoinGroupRequest(
+                group_id=_GROUP, session_timeout_ms=30_000, rebalance_timeout_ms=30_000, member_id=ids[number],
+                protocol_type="consumer", protocols=[protocol],
+            )  # fmt: skip
+            answer = await peers[number].request(ApiKey.JOIN_GROUP, _JOIN_VERSION, request)
+            ids[number] = answer.member_id or ids[number]  # type: ignore[attr-defined]
+            return answer if answer.error_code == 0 else await joined(number)  # type: ignore[attr-defined]
+
+        async def synced(number: int, generation: object) -> None:
+            leads = generation.leader == ids[number]  # type: ignore[attr-defined]
+            assignment = SyncGroupRequest.SyncGroupRequestAssignment
+            request = SyncGroupRequest(
+                group_id=_GROUP, generation_id=generation.generation_id, member_id=ids[number],  # type: ignore[attr-defined]
+                protocol_type="consumer", protocol_name="range",
+                assignments=[assignment(member_id=each, assignment=bytes(100)) for each in ids] if leads else [],
+            )  # fmt: skip
+            await peers[number].request(ApiKey.SYNC_GROUP, _SYNC_VERSION, request)
+
+        while True:
+            generations = await asyncio.gather(*(joined(number) for number in range(len(peers))))
+            newest = max(each.generation_id for each in generations)  # type: ignore[attr-defined]
+            if any(each.generation_id != newest for each in generations):  # type: ignore[attr-defined]
+                continue
+            await asyncio.gather(*(synced(number, each) for number, each in enumerate(generations)))
+            self.done += 1
+
+
+def read_frame(path: str) -> bytes:
+    return Path(path).read_bytes()
+
+
+def drop_pages(folder: Path) -> None:
+    """Throw a log's pages out of memory; what is not on the disk yet stays."""
+    for path in folder.glob("*.log"):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(fd)
+
+
+async def _together(makers: object) -> None:
+    await asyncio.gather(*(make() for make in makers))  # type: ignore[attr-defined]
+
+
+async def main(kind: str, port: str, *rest: str) -> None:
+    peers = Peers()
+    work: Callable[..., Awaitable[None]] = getattr(peers, kind)
+    task = asyncio.ensure_future(work(int(port), *rest))
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    print("ready", flush=True)
+    stopping = asyncio.ensure_future(stop.wait())
+    await asyncio.wait([task, stopping], return_when=asyncio.FIRST_COMPLETED)
+    if task.done():
+        await task
+    task.cancel()
+    print(peers.done, flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

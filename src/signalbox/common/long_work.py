@@ -1,0 +1,46 @@
+"""Work that is too long for one go, as a coroutine that plain functions can give way in.
+
+A broker has one thread, and nobody may keep it for more than a slice. What may be long (a request for half a million
+partitions, an answer about five thousand) runs as a `LongWork`; the loops inside call `breathe`, at any depth, and the
+rest goes on in a later round of the event loop. Outside of a `LongWork`, `breathe` does nothing. Whoever breathes must
+bear that others have run meanwhile: only loops over what belongs to the request itself do.
+
+`transport/long_lane.py` drives it. Why greenlets: docs/decisions/0012.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any
+
+from greenlet import getcurrent, greenlet
+
+_PER_BREATH = 64
+
+
+class LongWork(greenlet):
+    """`deadline`: the monotonic time at which the running slice is over; `slices`: how many there have been."""
+
+    deadline = 0.0
+    slices = 0
+
+
+def breathe() -> None:
+    """Give way to others when the slice is over."""
+    here = getcurrent()
+    if type(here) is LongWork and monotonic() >= here.deadline:
+        assert here.parent is not None
+        here.parent.switch()
+
+
+def is_long() -> bool:
+    """Whether the running work has needed more than one slice already."""
+    here = getcurrent()
+    return type(here) is LongWork and here.slices > 1
+
+
+def clear(values: list[Any]) -> None:
+    """Empty a list bit by bit: to free a million objects takes as long as to make them."""
+    while values:
+        del values[-_PER_BREATH:]
+        breathe()

@@ -1,0 +1,94 @@
+"""What is read and written in slices is what is read and written in one go."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.common.long_work import LongWork
+from signalbox.protocol.api_table import API_TABLE
+from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
+from signalbox.protocol.messages.metadata import MetadataResponse
+
+
+def in_slices(work: object) -> object:
+    """The result of `work`, and how often it gave way: its deadline is always over."""
+    told: list[object] = []
+    task = LongWork(lambda: told.append(work()))  # type: ignore[operator]
+    turns = 0
+    while not task.dead:
+        task.switch()
+        turns += 1
+    return told[0], turns
+
+
+def wide_request(partitions: int) -> ListOffsetsRequest:
+    asked = [
+        ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)
+    ]
+    return ListOffsetsRequest(topics=[ListOffsetsRequest.ListOffsetsTopic(name="t", partitions=asked)])
+
+
+@pytest.mark.parametrize("version", [1, 5, 7, 11])
+def test_a_wide_request_is_read_alike(version: int) -> None:
+    data = wide_request(1_000).encode(version)
+    (message, end), turns = in_slices(lambda: ListOffsetsRequest.decode_long(memoryview(data), version))  # type: ignore[misc]
+    assert message == ListOffsetsRequest.decode(data, version)
+    assert end == len(data)
+    assert turns > 10
+
+
+@pytest.mark.parametrize("version", [4, 12, 16])
+def test_a_wide_answer_with_records_is_written_alike(version: int) -> None:
+    partitions = [
+        FetchResponse.PartitionData(
+            partition_index=index, high_watermark=1, aborted_transactions=[], records=b"r" * (index % 3)
+        )
+        for index in range(2_000)
+    ]
+    answer = FetchResponse(responses=[FetchResponse.FetchableTopicResponse(topic="t", partitions=partitions)])
+    chunks, turns = in_slices(lambda: answer.encode_long(version))  # type: ignore[misc]
+    assert b"".join(chunks) == b"".join(answer.encode_chunks(version))
+    assert turns > 10
+
+
+def test_strings_and_nested_lists() -> None:
+    topics = [
+        MetadataResponse.MetadataResponseTopic(
+            name=f"topic-{number}",
+            partitions=[
+                MetadataResponse.MetadataResponsePartition(partition_index=index, replica_nodes=[1, 2], isr_nodes=[1])
+                for index in range(70)
+            ],
+        )
+        for number in range(70)
+    ]
+    answer = MetadataResponse(topics=topics)
+    chunks, _ = in_slices(lambda: answer.encode_long(12))  # type: ignore[misc]
+    data = b"".join(chunks)
+    assert data == answer.encode(12)
+    (message, _), _ = in_slices(lambda: MetadataResponse.decode_long(data, 12))  # type: ignore[misc]
+    assert message == answer
+
+
+def test_every_request_has_a_long_reader() -> None:
+    for row in API_TABLE.values():
+        for version in range(row.min_version, row.max_version + 1):
+            data = row.request().encode(version)
+            assert row.request.decode_long(data, version)[0] == row.request.decode(data, version), row.name
+
+
+def test_a_truncated_frame_is_refused() -> None:
+    data = wide_request(500).encode(7)
+    with pytest.raises(DecodeError):
+        ListOffsetsRequest.decode_long(data[:-3], 7)
+
+
+def test_a_message_crumbles_to_nothing() -> None:
+    request = wide_request(500)
+    request.crumble()
+    assert request.topics == []
+    fetch = FetchRequest(topics=[FetchRequest.FetchTopic(topic="t", partitions=[])])
+    fetch.crumble()
+    assert fetch.topics == []

@@ -1,0 +1,68 @@
+"""The lane: a slice at once, then one a round, in turns; whoever is connected is served between two slices."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from signalbox.common.long_work import breathe
+from signalbox.transport.long_lane import LongLane
+
+
+async def over(lane: LongLane) -> None:
+    while lane.waiting:  # noqa: ASYNC110 - a round of the loop is what is waited for
+        await asyncio.sleep(0)
+
+
+def slices_of(name: str, count: int, told: list[str]) -> None:
+    for _ in range(count):
+        told.append(name)
+        breathe()
+
+
+@pytest.mark.spec("C5")
+def test_the_loop_turns_between_two_slices() -> None:
+    async def main() -> None:
+        told: list[str] = []
+        lane = LongLane(asyncio.get_running_loop(), slice_us=0)
+        lane.run(lambda: slices_of("long", 4, told))
+        assert told == ["long"], "the first slice runs at once"
+        while lane.waiting:
+            asyncio.get_running_loop().call_soon(told.append, "other")
+            await asyncio.sleep(0)
+        assert told[:6] == ["long", "long", "other", "long", "other", "long"]
+
+    asyncio.run(main())
+
+
+def test_long_works_take_turns_and_short_ones_are_over_at_once() -> None:
+    async def main() -> None:
+        told: list[str] = []
+        lane = LongLane(asyncio.get_running_loop(), slice_us=0)
+        lane.run(lambda: slices_of("a", 3, told))
+        lane.run(lambda: slices_of("b", 3, told))
+        lane.run(lambda: told.append("short"))
+        assert lane.waiting == 2
+        await over(lane)
+        assert told == ["a", "b", "short", "a", "b", "a", "b"]
+
+    asyncio.run(main())
+
+
+def test_one_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        told: list[str] = []
+        lane = LongLane(asyncio.get_running_loop(), slice_us=0)
+
+        def fails() -> None:
+            breathe()
+            raise ValueError("a bug")
+
+        lane.run(fails)
+        lane.run(lambda: slices_of("well", 2, told))
+        await over(lane)
+        assert told == ["well", "well"]
+
+    asyncio.run(main())
+    assert "long work failed" in caplog.text

@@ -1,0 +1,46 @@
+"""When cycles are looked for: old objects only while nobody is held up by it."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from signalbox.wiring.garbage import _EVERYTHING_AFTER, Garbage
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+
+
+def full_collections() -> int:
+    return int(gc.get_stats()[2]["collections"])
+
+
+def test_a_busy_broker_freezes_and_an_idle_one_collects() -> None:
+    work = [0]
+    garbage = Garbage(lambda: work[0])
+    garbage._collect_everything()
+    begun = full_collections()
+    for _ in range(_EVERYTHING_AFTER + 5):
+        work[0] += 1
+        garbage.look()
+    assert full_collections() == begun
+    for _ in range(_EVERYTHING_AFTER):
+        garbage.look()
+    assert full_collections() == begun + 1
+    garbage.look()
+    assert full_collections() == begun + 1, "once in an idle time"
+
+
+def test_what_lives_is_frozen() -> None:
+    garbage = Garbage(lambda: 0)
+    kept = [[number] for number in range(1000)]
+    before = gc.get_freeze_count()
+    garbage.look()
+    assert gc.get_freeze_count() >= before + len(kept)

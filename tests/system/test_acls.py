@@ -3,6 +3,7 @@ runs, through brokers that are not the controller, by unmodified clients and Kaf
 
 from __future__ import annotations
 
+import asyncio
 import re
 import subprocess
 import sys
@@ -28,7 +29,11 @@ from confluent_kafka.admin import (
 )
 from confluent_kafka.cimpl import NewTopic
 
+from signalbox.client.admin import AdminClient as OwnAdminClient
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster_client import ClusterClient
 from signalbox.common.audit_event import AUDIT_TOPIC
+from signalbox.protocol.messages.describe_acls import DescribeAclsRequest
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.clusters import BROKERS, QUICK, controller_id, until
 from tests.system.console_tools import tool
@@ -41,6 +46,11 @@ _LISTENERS = ("CLIENT", "REPLICATION", "CONTROL")
 _MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 _PASSWORD = "first-s3cret"
 _ALLOW = AclPermissionType.ALLOW
+_STEPS = (
+    (AclOperation.READ, AclOperation.WRITE),
+    (AclOperation.ALTER, AclOperation.DELETE),
+    (AclOperation.DESCRIBE_CONFIGS,),
+)
 
 
 class Guarded(ProcessCluster):
@@ -144,9 +154,25 @@ def only_for(user: str) -> AclBindingFilter:
 
 
 def known_everywhere(cluster: Guarded, user: str, count: int) -> None:
-    """DescribeAcls shows what is stored, on any broker: each one asked now obeys it."""
-    for node_id in BROKERS:
-        assert len(admin_at(cluster, node_id).describe_acls(only_for(user)).result(30)) == count
+    """DescribeAcls shows what is stored, on any broker: each one that has answered obeys it. librdkafka asks whom it
+    likes, so our own client asks each."""
+    asked = DescribeAclsRequest(
+        resource_type_filter=1, pattern_type_filter=1, principal_filter=f"User:{user}", operation=1, permission_type=1
+    )
+    asked.resource_name_filter = asked.host_filter = None
+    module = f'{_MODULE} username="admin" password="{_PASSWORD}";'
+    properties = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "SCRAM-SHA-256", "sasl.jaas.config": module}
+    settings = ClientSettings.from_properties({**properties, "bootstrap.servers": cluster.bootstrap()})
+
+    async def ask() -> None:
+        async with OwnAdminClient(ClusterClient(settings)) as admin:
+            for node_id in BROKERS:
+                while node_id not in admin.client.view.nodes:
+                    await admin.client.some_node(admin.client.deadline(10_000), set())
+                answer = await admin.client.request(node_id, asked, timeout_ms=10_000)
+                assert sum(len(resource.acls) for resource in answer.resources) == count
+
+    asyncio.run(ask())
 
 
 def let_in(cluster: ProcessCluster, user: str, password: str, node_id: int, bits: int = 256) -> bool:
@@ -246,9 +272,12 @@ def test_a_consumer_is_stopped_at_once(guarded: Guarded) -> None:
         producer.produce(topic, str(number))
         producer.flush(30)
         assert next_value() == str(number)
-    [deleted] = admin_at(guarded, guarded.follower).delete_acls([only_for(user)]).values()
-    deleted.result(30)
-    known_everywhere(guarded, user, 0)
+    gone = AclBindingFilter(
+        ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, None, None, AclOperation.READ, _ALLOW
+    )
+    [deleted] = admin_at(guarded, guarded.follower).delete_acls([gone]).values()
+    assert len(deleted.result(30)) == 1
+    known_everywhere(guarded, user, 1)
     producer.produce(topic, b"secret")
     producer.flush(30)
     assert next_value() == "TOPIC_AUTHORIZATION_FAILED"
@@ -360,6 +389,27 @@ def test_kafka_configs_makes_and_removes_users(guarded: Guarded, tmp_path: Path)
     tool("kafka-configs", *user, "--delete-config", "SCRAM-SHA-512")
     for node_id in BROKERS:
         until(lambda at=node_id: not let_in(guarded, "grace", "grace-s3cret", at, 512), "grace's end")
+
+
+@pytest.mark.spec("F1", "M3")
+def test_the_next_controller_knows_every_acl_and_user(guarded: Guarded) -> None:
+    """What was acknowledged before the controller was killed is there, and its successor goes on from it."""
+    admin, topic = admin_at(guarded), "kept"
+    for number in range(3):
+        for created in admin.create_acls([allow("kim", operation, topic) for operation in _STEPS[number]]).values():
+            created.result(30)
+        set_user(guarded, f"kim-{number}", "kim-s3cret")
+        killed = until(lambda: max(controller_id(guarded), 0), "a controller")
+        guarded.kill(killed)
+        until(lambda dead=killed: controller_id(guarded) not in (-1, dead), "another controller")
+        guarded.start_broker(killed)
+    kept = {binding.operation for binding in admin.describe_acls(only_for("kim")).result(30)}
+    assert kept == {operation for step in _STEPS for operation in step}
+    known_everywhere(guarded, "kim", 5)
+    told = admin.describe_user_scram_credentials([f"kim-{number}" for number in range(3)])
+    assert all(future.result(30).scram_credential_infos for future in told.values())
+    [deleted] = admin.delete_acls([only_for("kim")]).values()
+    assert len(deleted.result(30)) == 5
 
 
 @pytest.mark.spec("F14")

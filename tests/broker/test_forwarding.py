@@ -10,6 +10,8 @@ import pytest
 from signalbox.broker.api_request import ApiRequest, CloseConnection, RawAnswer
 from signalbox.broker.forwarding import EnvelopeForwarder
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
+from signalbox.broker.forwarding_numbers import ForwardingNumbers
+from signalbox.common.forwarding_id import ForwardingId, decode_forwarding_id
 from signalbox.common.metrics import NullMetrics
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
@@ -28,12 +30,26 @@ class Channel:
     def __init__(self, outcome: EnvelopeResponse | Exception) -> None:
         self._outcome = outcome
         self.sent: list[tuple[bytes, bytes, bytes, int]] = []
+        self.ids: list[ForwardingId | None] = []
 
-    async def envelope(self, request_data: bytes, principal: bytes, client_address: bytes, timeout_ms: int) -> Any:
+    async def envelope(
+        self,
+        request_data: bytes,
+        principal: bytes,
+        client_address: bytes,
+        timeout_ms: int,
+        forwarding_id: bytes | None = None,
+    ) -> Any:
+        self.ids.append(decode_forwarding_id(forwarding_id))
         self.sent.append((request_data, principal, client_address, timeout_ms))
         if isinstance(self._outcome, Exception):
             raise self._outcome
         return self._outcome
+
+
+class Life:
+    node_id = 2
+    broker_epoch = 77
 
 
 def request() -> ApiRequest:
@@ -42,7 +58,7 @@ def request() -> ApiRequest:
 
 def forwarded(outcome: EnvelopeResponse | Exception) -> tuple[Any, ForwardingMetrics, Channel]:
     channel, metrics = Channel(outcome), ForwardingMetrics(NullMetrics())
-    forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, 1234)
+    forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, 1234, ForwardingNumbers(Life()))
     asked = request()
     return as_read(asked, asyncio.run(forwarder.forward(asked))), metrics, channel
 
@@ -56,6 +72,7 @@ def test_the_inner_answer_is_passed_on_as_it_is() -> None:
     assert data == request().frame
     assert str(DefaultPrincipalBuilder().deserialize(principal)) == "User:alice"
     assert (address, timeout_ms) == (b"\x0a\0\0\x07", 1234)
+    assert channel.ids == [ForwardingId(2, 77, 1, 1)]
     assert (metrics.total, metrics.in_flight, metrics.authorization_failures) == (1, 0, 0)
 
 

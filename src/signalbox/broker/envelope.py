@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest
+from signalbox.common.forwarding_id import FORWARDING_ID_TAG, decode_forwarding_id
 from signalbox.protocol.api_table import API_TABLE
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
@@ -46,6 +47,7 @@ def unwrap(envelope: ApiRequest, decode: Decode, serde: PrincipalSerde) -> ApiRe
         raise KafkaError(Error.UNSUPPORTED_VERSION, f"the inner {row.name} does not parse: {error}") from error
     outer = envelope.context
     context = outer.forwarded(principal, address, bytes(body.client_host_address), header.api_key)
+    context.forwarding_id = decode_forwarding_id((body.unknown_tags or {}).get(FORWARDING_ID_TAG))
     return ApiRequest(
         header, inner, context, body.request_data, envelope.received_at, forwarded_by=str(outer.principal)
     )

@@ -22,6 +22,7 @@ from typing import Any
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, RawAnswer
 from signalbox.broker.error_responses import error_response
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
+from signalbox.broker.forwarding_numbers import ForwardingNumbers
 from signalbox.broker.ports import EnvelopeChannel
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
@@ -40,29 +41,34 @@ class EnvelopeForwarder:
         serde: PrincipalSerde,
         metrics: ForwardingMetrics,
         request_timeout_ms: int,
+        numbering: ForwardingNumbers,
     ) -> None:
         self._channel = channel
         self._serde = serde
         self._metrics = metrics
         self._request_timeout_ms = request_timeout_ms
+        self._numbering = numbering
 
     async def forward(self, request: ApiRequest) -> FinalAnswer:
         """The active controller's answer to `request`, or the error of the table above; never later than the
         request timeout."""
         context = request.context
         self._metrics.started(request.header.client_id)
+        forwarding_id = self._numbering.begin()
         try:
             envelope = await self._channel.envelope(
                 bytes(request.frame),
                 self._serde.serialize(context.principal),
                 context.client_address_bytes,
                 self._request_timeout_ms,
+                forwarding_id.encode(),
             )
         except KafkaError as error:
             timed_out = error.error is Error.REQUEST_TIMED_OUT
             self._metrics.failed(error.error)
             return error_response(request, Error.REQUEST_TIMED_OUT if timed_out else Error.UNKNOWN_SERVER_ERROR)
         finally:
+            self._numbering.end(forwarding_id)
             self._metrics.ended()
         return self._completed(request, envelope)
 

@@ -85,9 +85,17 @@ class ControllerRequests(Protocol):
 class EnvelopeChannel(Protocol):
     """The way of Envelopes to the active controller: pipelined, with a deadline, NOT_CONTROLLER looked up again."""
 
-    async def envelope(self, request_data: bytes, principal: bytes, client_address: bytes, timeout_ms: int) -> Any:
-        """The EnvelopeResponse. KafkaError(REQUEST_TIMED_OUT) at the deadline, UNSUPPORTED_VERSION when the
-        controller takes no Envelope, SASL_AUTHENTICATION_FAILED when it does not let us in."""
+    async def envelope(
+        self,
+        request_data: bytes,
+        principal: bytes,
+        client_address: bytes,
+        timeout_ms: int,
+        forwarding_id: bytes | None = None,
+    ) -> Any:
+        """The EnvelopeResponse. `forwarding_id` is the same however often it is sent. KafkaError(REQUEST_TIMED_OUT)
+        at the deadline, UNSUPPORTED_VERSION when the controller takes no Envelope, SASL_AUTHENTICATION_FAILED when it
+        does not let us in."""
         ...
 
 

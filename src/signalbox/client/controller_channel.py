@@ -7,7 +7,8 @@ Many requests are in flight at once, unlike Kafka's one, whose forwarding rate i
 * the deadline of a request never moves: then KafkaError(REQUEST_TIMED_OUT);
 * the queue is bounded: what does not fit is timed out at once.
 
-A request whose connection was lost is sent again, so an operation can be carried out twice, as in Kafka.
+A request whose connection was lost is sent again. With a forwarding id our controllers carry it out once; without one,
+and on Kafka's, an operation can be carried out twice.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from signalbox.client.controller_lanes import ControllerLanes, ControllerLookup
 from signalbox.client.controller_request import ControllerRequest
 from signalbox.client.failures import ClientFailure, VersionUnsupported
 from signalbox.client.wire_frames import Chunk
+from signalbox.common.forwarding_id import FORWARDING_ID_TAG
 from signalbox.common.limits import MAX_FORWARDS_IN_FLIGHT, MAX_FORWARDS_QUEUED
 from signalbox.common.metrics import MetricName, Metrics
 from signalbox.protocol.answer_errors import says_not_controller
@@ -86,12 +88,20 @@ class ControllerChannel:
         return await self.submit(message, timeout_ms)
 
     async def envelope(
-        self, request_data: Chunk, principal: bytes, client_address: bytes, timeout_ms: float | None = None
+        self,
+        request_data: Chunk,
+        principal: bytes,
+        client_address: bytes,
+        timeout_ms: float | None = None,
+        forwarding_id: bytes | None = None,
     ) -> Any:
-        """Forward a client's request, byte for byte, with its principal and raw address (4 or 16 bytes)."""
+        """Forward a client's request, byte for byte, with its principal and raw address (4 or 16 bytes). With a
+        `forwarding_id` (an encoded ForwardingId) it is carried out once, however often it must be sent."""
         message = EnvelopeRequest(
             request_data=bytes(request_data), request_principal=principal, client_host_address=client_address
         )
+        if forwarding_id is not None:
+            message.unknown_tags = {FORWARDING_ID_TAG: forwarding_id}
         return await self.submit(message, timeout_ms)
 
     def submit(self, message: Any, timeout_ms: float | None = None) -> asyncio.Future[Any]:

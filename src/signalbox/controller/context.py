@@ -80,6 +80,7 @@ class ControllerContext:
     offline_replicas: Mapping[int, frozenset[TopicPartition]] = field(default_factory=dict)
     producer_id_block: ProducerIdBlock | None = None
     producer_id_version: int = 0
+    forwarded: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
 
     def is_replica_online(self, broker_id: int, partition: TopicPartition) -> bool:
         """Whether the broker lives, is not shutting down and has the replica in a working directory."""

@@ -24,6 +24,7 @@ from signalbox.controller.decision import (
     LeadersAnnounced,
     MetadataAnnounced,
 )
+from signalbox.controller.forwarded_outcome import outcomes_of
 from signalbox.controller.partition_control import bring_online, take_replicas_offline
 from signalbox.controller.reassignment import finish_moves, resume_moves
 from signalbox.controller.records import Record
@@ -87,6 +88,7 @@ async def load_context(
         },
         producer_id_block=decode_producer_id_block(block.data if block else None),
         producer_id_version=block.version if block else 0,
+        forwarded=outcomes_of(await store.read_tree(layout.FORWARDED)),
     )
 
 

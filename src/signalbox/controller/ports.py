@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Protocol
 
 from signalbox.common.endpoint import Endpoint
+from signalbox.common.forwarding_id import ForwardingId
 from signalbox.protocol.message import Message
 
 
@@ -32,6 +33,13 @@ class BrokerProbe(Protocol):
     def confirm_dead(self, broker_id: int, endpoints: Sequence[Endpoint]) -> Awaitable[bool]:
         """Whether its addresses refuse connections, on more than one listener where it has several."""
         ...
+
+
+class Requester(Protocol):
+    """Whoever asks, as far as the controller cares: which forwarded request this is, if it is one."""
+
+    @property
+    def forwarding_id(self) -> ForwardingId | None: ...
 
 
 class PolicyViolation(Exception):

@@ -67,6 +67,21 @@ class AclsSet:
 
 
 @dataclass(frozen=True, slots=True)
+class ForwardedOutcomeKept:
+    """The answer to a forwarded change, under (broker id, broker epoch, number of the forwarding broker)."""
+
+    key: tuple[int, int, int]
+    outcome: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardedOutcomesDropped:
+    """Answers that nobody will ask for again."""
+
+    keys: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TopicDeletionStarted:
     """A topic is on its way out: gone for clients, its replicas still to be removed."""
 
@@ -139,6 +154,8 @@ Record = (
     | PartitionStateChanged
     | ConfigsSet
     | AclsSet
+    | ForwardedOutcomeKept
+    | ForwardedOutcomesDropped
     | TopicDeletionStarted
     | TopicDeletionRefused
     | TopicDeleted

@@ -260,6 +260,18 @@ def replicas_to_delete(assignment: TopicAssignment, brokers: Container[int]) -> 
     return all_replicas(assignment.replicas) | all_replicas(held)
 
 
+def _outcome_kept(draft: _Draft, record: rec.ForwardedOutcomeKept) -> None:
+    draft.store(Create(layout.forwarded_path(record.key), record.outcome))
+    draft.own("forwarded")[record.key] = record.outcome
+
+
+def _outcomes_dropped(draft: _Draft, record: rec.ForwardedOutcomesDropped) -> None:
+    draft.store(*(Delete(layout.forwarded_path(key)) for key in record.keys))
+    outcomes = draft.own("forwarded")
+    for key in record.keys:
+        del outcomes[key]
+
+
 _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.TopicCreated: _topic_created,
     rec.TopicAssignmentChanged: _assignment_changed,
@@ -267,6 +279,8 @@ _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.PartitionStateChanged: _state_changed,
     rec.ConfigsSet: _configs_set,
     rec.AclsSet: _acls_set,
+    rec.ForwardedOutcomeKept: _outcome_kept,
+    rec.ForwardedOutcomesDropped: _outcomes_dropped,
     rec.TopicDeletionStarted: _deletion_started,
     rec.TopicDeletionRefused: _deletion_refused,
     rec.TopicDeleted: _topic_deleted,

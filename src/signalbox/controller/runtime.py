@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 from signalbox.common.clock import Clock, SystemClock
+from signalbox.common.forwarding_id import ForwardingId
 from signalbox.controller.broker_control import ask_for_replicas, brokers_changed
 from signalbox.controller.claim import Claim, still_holds, try_to_claim
 from signalbox.controller.context import ControllerContext, LiveBroker
@@ -27,8 +28,9 @@ from signalbox.controller.control_targets import ControlTargets
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.dispatch import DECISIONS
 from signalbox.controller.failover import load_context, take_over
+from signalbox.controller.forwarded_outcome import ForwardedRequest, decided_once
 from signalbox.controller.housekeeping import housekeeping
-from signalbox.controller.ports import BrokerChannels, BrokerProbe
+from signalbox.controller.ports import BrokerChannels, BrokerProbe, Requester
 from signalbox.controller.refusals import refuse
 from signalbox.controller.store_news import StoreNews
 from signalbox.controller.turn import Pending, Turn
@@ -115,17 +117,24 @@ class Controller:
             task.cancel()
         await asyncio.gather(*leaving, return_exceptions=True)
 
-    async def handle(self, api_key: int, request: Any, context: object = None) -> Message:
+    async def handle(self, api_key: int, request: Any, context: Requester | None = None) -> Message:
         """The answer to one of the controller's APIs; NOT_CONTROLLER off the controller.
 
-        `context` is the request's (listener, principal): authorisation was the handler's, so nothing reads it here."""
+        Of the request's context only the forwarding id counts here: authorisation was the handler's."""
         if not self.is_active:
             return refuse(api_key, request, Error.NOT_CONTROLLER)
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         decide = DECISIONS[ApiKey(api_key)]
         refused = partial(refuse, api_key, request)
-        self._enqueue(Pending(lambda now: decide(now, self._inputs, request), answer, refused))
+        decided: Callable[[ControllerContext], Decision] = lambda now: decide(now, self._inputs, request)  # noqa: E731
+        if context is not None and context.forwarding_id is not None:
+            decided = decided_once(decided, self._forwarded(api_key, context.forwarding_id))
+        self._enqueue(Pending(decided, answer, refused))
         return await answer
+
+    def _forwarded(self, api_key: int, forwarding_id: ForwardingId) -> ForwardedRequest:
+        now_ms = self._clock.now_ms()
+        return ForwardedRequest(forwarding_id, api_key, now_ms, now_ms + self._inputs.settings.forwarded_outcome_ms)
 
     def broker_connection_lost(self, broker_id: int) -> None:
         """A hint: a connection of this broker closed. Confirmed at once; acted on without waiting for its session."""

@@ -11,9 +11,10 @@ from signalbox.common.config_table import ConfigTable
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSettings:
     """Kafka's keys in Python's spelling; `config_rows.py` documents them. `first_housekeeping_s`: from the begin of a
-    term to the first look at the balance of leaders (a constant in Kafka). `inter_broker_listener` is the resolved
-    name. `static_configs` is what server.properties sets (defaults of topic configs come from it);
-    `broker_config_table` says which broker keys can be changed while brokers run."""
+    term to the first look at the balance of leaders (a constant in Kafka). `forwarded_outcome_ms`: how long a broker
+    may still repeat a forwarded request (twice request.timeout.ms). `inter_broker_listener` is the resolved name.
+    `static_configs` is what server.properties sets (defaults of topic configs come from it); `broker_config_table` says
+    which broker keys can be changed while brokers run."""
 
     num_partitions: int = 1
     default_replication_factor: int = 1
@@ -23,6 +24,7 @@ class ControllerSettings:
     leader_imbalance_check_interval_seconds: int = 300
     leader_imbalance_per_broker_percentage: int = 10
     first_housekeeping_s: float = 5.0
+    forwarded_outcome_ms: int = 60_000
     inter_broker_listener: str = "PLAINTEXT"
     static_configs: Mapping[str, str] = field(default_factory=dict)
     broker_config_table: ConfigTable = field(default_factory=lambda: ConfigTable(()))

@@ -33,6 +33,7 @@ PREFIXED_ACLS = "/kafka-acl-extended/prefixed"
 EXTENDED_ACL_CHANGES = "/kafka-acl-extended-changes"
 EXTENDED_ACL_CHANGE_PREFIX = "/kafka-acl-extended-changes/acl_changes_"
 
+FORWARDED = "/signalbox_forwarded"  # ours: outcomes of forwarded changes, by broker, broker epoch and number
 UNFINISHED_COPY = "/signalbox_unfinished_copy"  # ours: no broker starts on a store that has it
 
 DEFAULT_ENTITY = "<default>"  # the entity name that stands for "all without their own"
@@ -56,6 +57,7 @@ ROOTS: tuple[str, ...] = (
     ISR_CHANGES,
     PRODUCER_ID_BLOCK,
     LOG_DIR_EVENTS,
+    FORWARDED,
 )
 
 
@@ -87,6 +89,11 @@ def partition_state_path(topic: str, partition: int) -> str:
 def delete_topic_path(topic: str) -> str:
     """The mark that a topic is to be deleted; it holds no data."""
     return f"{DELETE_TOPICS}/{topic}"
+
+
+def forwarded_path(key: tuple[int, int, int]) -> str:
+    """The outcome of a forwarded change: (broker id, broker epoch, number)."""
+    return f"{FORWARDED}/{key[0]}-{key[1]}-{key[2]}"
 
 
 async def create_roots(store: MetadataStore, roots: Sequence[str] = ROOTS) -> None:

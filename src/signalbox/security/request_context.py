@@ -7,17 +7,18 @@ of its own (`forwarded`), in which the original principal and address stand and 
 from __future__ import annotations
 
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.forwarding_id import ForwardingId
 from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
 
 
 class RequestContext:
     """`privileged`: broker-to-broker requests are taken here (F4). `inter_broker`: the listener that brokers
-    authenticate on (F15)."""
+    authenticate on (F15). `forwarding_id`: which forwarded request it is, where the forwarding broker says so."""
 
     __slots__ = (
         "client_address", "client_address_bytes", "client_software_name",
-        "client_software_version", "connection_id", "control_plane", "forwarding_principal", "inter_broker",
-        "listener_name", "principal", "privileged", "request_type", "security_protocol",
+        "client_software_version", "connection_id", "control_plane", "forwarding_id", "forwarding_principal",
+        "inter_broker", "listener_name", "principal", "privileged", "request_type", "security_protocol",
     )  # fmt: skip
 
     def __init__(
@@ -46,6 +47,7 @@ class RequestContext:
         self.client_software_version = ""
         self.forwarding_principal: KafkaPrincipal | None = None
         self.request_type = -1
+        self.forwarding_id: ForwardingId | None = None
 
     def forwarded(
         self, principal: KafkaPrincipal, client_address: str, client_address_bytes: bytes, request_type: int

@@ -50,6 +50,7 @@ def _settings(config: NodeConfig) -> ControllerSettings:
         auto_leader_rebalance_enable=config["auto.leader.rebalance.enable"],
         leader_imbalance_check_interval_seconds=config["leader.imbalance.check.interval.seconds"],
         leader_imbalance_per_broker_percentage=config["leader.imbalance.per.broker.percentage"],
+        forwarded_outcome_ms=2 * config["request.timeout.ms"],
         inter_broker_listener=config.listeners.inter_broker_listener_name,
         static_configs=config.given,
         broker_config_table=NODE_CONFIG,

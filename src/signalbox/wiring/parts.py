@@ -17,6 +17,7 @@ from signalbox.broker.audit_trail import AuditTrail
 from signalbox.broker.config_description import ConfigDescription
 from signalbox.broker.forwarding import EnvelopeForwarder
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
+from signalbox.broker.forwarding_numbers import ForwardingNumbers
 from signalbox.broker.hot_path import HotPath
 from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.broker.misroutes import MisrouteLog
@@ -241,7 +242,9 @@ def _router(
     """What answers requests: the router, and the short cut before it."""
     config, channel, serde = around.config, around.channel, around.guards.principals.serde
     timeout_ms = config["request.timeout.ms"]
-    forwarder = PartialForwarder(EnvelopeForwarder(channel, serde, ForwardingMetrics(trail.metrics), timeout_ms))
+    numbering = ForwardingNumbers(around.epochs)
+    whole = EnvelopeForwarder(channel, serde, ForwardingMetrics(trail.metrics), timeout_ms, numbering)
+    forwarder = PartialForwarder(whole)
     router = Router(
         controller,
         forwarder,

@@ -1,0 +1,103 @@
+"""A forwarded change is made once, however often it is asked for: its outcome is stored with it.
+
+Kafka carries a forwarded request out again when the answer to the first try was lost, and a client that created a topic
+is told TOPIC_ALREADY_EXISTS. Here the answer goes into the same atomic commit as the change, under the id that the
+forwarding broker gave the request; whoever is the controller when it comes again finds it and says the same.
+An outcome goes when its broker says that it has been answered, or when its time is over.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from signalbox.common.forwarding_id import ForwardingId
+from signalbox.common.limits import MAX_FORWARDED_OUTCOME_BYTES
+from signalbox.controller.context import ControllerContext
+from signalbox.controller.decision import Decision
+from signalbox.controller.records import ForwardedOutcomeKept, ForwardedOutcomesDropped
+from signalbox.metadata.json_text import decode_json, encode_json
+from signalbox.metadata.layout import FORWARDED
+from signalbox.metadata.store.port import Entry
+from signalbox.protocol.api_table import API_TABLE
+from signalbox.protocol.message import Message
+
+_Key = tuple[int, int, int]
+_DROPPED_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardedRequest:
+    """A change that came in an Envelope. `expires_ms`: when nobody will ask for its outcome any more."""
+
+    forwarding_id: ForwardingId
+    api_key: int
+    now_ms: int
+    expires_ms: int
+
+
+def decided_once(
+    decide: Callable[[ControllerContext], Decision], asked: ForwardedRequest
+) -> Callable[[ControllerContext], Decision]:
+    """`decide`, or what it said the first time."""
+
+    def decide_once(context: ControllerContext) -> Decision:
+        known = context.forwarded.get(asked.forwarding_id.key)
+        if known is not None:
+            return Decision(response=_response(known))
+        decision = decide(context)
+        if not decision.records or decision.response is None:
+            return decision  # nothing was changed: it can be decided again
+        row = API_TABLE[asked.api_key]
+        answer = decision.response.encode(row.max_version)
+        dropped = tuple(islice(_ended(context.forwarded, asked), _DROPPED_AT_ONCE))
+        records = (*decision.records, *((ForwardedOutcomesDropped(dropped),) if dropped else ()))
+        if len(answer) <= MAX_FORWARDED_OUTCOME_BYTES:
+            outcome = encode_json(
+                {
+                    "version": 1,
+                    "expires": asked.expires_ms,
+                    "api_key": asked.api_key,
+                    "api_version": row.max_version,
+                    "response": base64.b64encode(answer).decode(),
+                }
+            )
+            records = (*records, ForwardedOutcomeKept(asked.forwarding_id.key, outcome))
+        return replace(decision, records=records)
+
+    return decide_once
+
+
+def outcomes_of(tree: Mapping[str, Entry]) -> dict[_Key, bytes]:
+    """The stored outcomes, as the context holds them."""
+    found: dict[_Key, bytes] = {}
+    for path, entry in tree.items():
+        if path != FORWARDED and entry.data is not None:
+            broker_id, broker_epoch, number = map(int, path.rpartition("/")[2].split("-"))
+            found[broker_id, broker_epoch, number] = entry.data
+    return found
+
+
+def _ended(outcomes: Mapping[_Key, bytes], asked: ForwardedRequest) -> Iterator[_Key]:
+    """Outcomes that nobody will ask for again."""
+    own = asked.forwarding_id
+    for key, outcome in outcomes.items():
+        if key[:2] == own.key[:2]:
+            if key[2] < own.settled_below:
+                yield key
+        elif _said(outcome)["expires"] < asked.now_ms:
+            yield key
+
+
+def _response(outcome: bytes) -> Message:
+    said = _said(outcome)
+    row = API_TABLE[said["api_key"]]
+    response: Message = row.response.decode(base64.b64decode(said["response"]), said["api_version"])
+    return response
+
+
+def _said(outcome: bytes) -> dict[str, Any]:
+    return decode_json(outcome, FORWARDED)

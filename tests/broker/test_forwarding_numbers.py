@@ -1,0 +1,23 @@
+"""Numbers of forwarded requests."""
+
+from __future__ import annotations
+
+from signalbox.broker.forwarding_numbers import ForwardingNumbers
+from signalbox.common.forwarding_id import ForwardingId
+
+
+class Life:
+    node_id = 3
+    broker_epoch = 10
+
+
+def test_every_request_has_its_own_and_tells_which_are_settled() -> None:
+    life = Life()
+    numbers = ForwardingNumbers(life)
+    first, second = numbers.begin(), numbers.begin()
+    assert (first, second) == (ForwardingId(3, 10, 1, 1), ForwardingId(3, 10, 2, 1))
+    numbers.end(second)
+    assert numbers.begin() == ForwardingId(3, 10, 3, 1), "the first is still open"
+    numbers.end(first)
+    life.broker_epoch = 11
+    assert numbers.begin() == ForwardingId(3, 11, 4, 3), "a new registration does not begin the numbers anew"

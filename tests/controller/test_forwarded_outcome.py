@@ -1,0 +1,107 @@
+"""A forwarded change is decided once; its answer is kept with it, found by the next controller, and dropped in time."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from signalbox.common.forwarding_id import ForwardingId
+from signalbox.common.limits import MAX_FORWARDED_OUTCOME_BYTES
+from signalbox.controller.context import ControllerContext
+from signalbox.controller.decision import Decision
+from signalbox.controller.forwarded_outcome import ForwardedRequest, decided_once, outcomes_of
+from signalbox.controller.records import ConfigsSet
+from signalbox.controller.replay import replay
+from signalbox.metadata.layout import FORWARDED, create_roots
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.messages.create_topics import CreateTopicsResponse
+from tests.controller.contexts import make_context
+
+pytestmark = pytest.mark.spec("F5")
+
+_Result = CreateTopicsResponse.CreatableTopicResult
+
+
+def answer(name: str = "t") -> CreateTopicsResponse:
+    return CreateTopicsResponse(topics=[_Result(name=name, topic_id=b"i" * 16, num_partitions=3)])
+
+
+def asked(number: int, settled_below: int = 1, epoch: int = 5, broker_id: int = 2, now_ms: int = 0) -> ForwardedRequest:
+    forwarding_id = ForwardingId(broker_id, epoch, number, settled_below)
+    return ForwardedRequest(forwarding_id, ApiKey.CREATE_TOPICS, now_ms, now_ms + 60_000)
+
+
+class Deciding:
+    """Changes something each time it is asked, and counts."""
+
+    def __init__(self, response: CreateTopicsResponse | None = None) -> None:
+        self.times = 0
+        self.response = response or answer()
+
+    def __call__(self, context: ControllerContext) -> Decision:
+        self.times += 1
+        return Decision(records=(ConfigsSet("brokers/1", {"k": str(self.times)}),), response=self.response)
+
+
+def after(context: ControllerContext, decision: Decision) -> ControllerContext:
+    return replay(context, decision.records)[0]
+
+
+def test_asked_again_it_says_the_same_and_changes_nothing() -> None:
+    decide, context = Deciding(), make_context(1)
+    first = decided_once(decide, asked(1))(context)
+    again = decided_once(decide, asked(1))(after(context, first))
+    assert (first.response, again.response, again.records) == (answer(), answer(), ())
+    assert decide.times == 1
+    decided_once(decide, asked(2))(after(context, first))
+    assert decide.times == 2, "another request is another matter"
+
+
+def test_the_next_controller_finds_it_in_the_store() -> None:
+    async def scenario() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await create_roots(store)
+        decide = Deciding()
+        _, operations = replay(make_context(1), decided_once(decide, asked(1))(make_context(1)).records)
+        await store.commit(operations)
+        outcomes = outcomes_of(await store.read_tree(FORWARDED))
+        successor = replace(make_context(2), forwarded=outcomes)
+        assert decided_once(decide, asked(1))(successor) == Decision(response=answer())
+        assert decide.times == 1
+
+    asyncio.run(scenario())
+
+
+def test_what_changes_nothing_is_not_kept() -> None:
+    refused = decided_once(lambda context: Decision(response=answer()), asked(1))(make_context(1))
+    assert refused.records == ()
+
+
+def test_a_huge_answer_is_not_kept() -> None:
+    topics = [_Result(name=f"{number:0>30000}") for number in range(MAX_FORWARDED_OUTCOME_BYTES // 30_000 + 1)]
+    decide = Deciding(CreateTopicsResponse(topics=topics))
+    assert len(decided_once(decide, asked(1))(make_context(1)).records) == 1
+
+
+@pytest.mark.parametrize(
+    ("next_request", "left"),
+    [
+        (asked(3, settled_below=3), {(2, 5, 3)}),
+        (asked(3, settled_below=2), {(2, 5, 2), (2, 5, 3)}),
+        (asked(3, settled_below=1), {(2, 5, 1), (2, 5, 2), (2, 5, 3)}),
+        (asked(9, settled_below=9, broker_id=3), {(2, 5, 1), (2, 5, 2), (3, 5, 9)}),
+        (asked(3, settled_below=3, epoch=6), {(2, 5, 1), (2, 5, 2), (2, 6, 3)}),
+        (asked(9, broker_id=3, now_ms=60_001), {(3, 5, 9)}),
+    ],
+)  # fmt: skip
+def test_outcomes_go_when_they_are_settled_or_too_old(
+    next_request: ForwardedRequest, left: set[tuple[int, int, int]]
+) -> None:
+    decide, context = Deciding(), make_context(1)
+    for number in (1, 2):
+        context = after(context, decided_once(decide, asked(number))(context))
+    context = after(context, decided_once(decide, next_request)(context))
+    assert set(context.forwarded) == left

@@ -14,7 +14,7 @@ from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
 from signalbox.wiring.configuration import NODE_CONFIG
 from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, request_of
 
-STATIC = {"log.retention.ms": "1000", "ssl.keystore.password": "secret", "num.partitions": "3"}
+STATIC = {"log.retention.ms": "1000", "ssl.keystore.password": "hunter-2-open", "num.partitions": "3"}
 
 
 class Values:
@@ -91,7 +91,7 @@ def test_passwords_are_never_shown() -> None:
     [config] = ask(4, "1", keys=["ssl.keystore.password"], include_synonyms=True).configs
     assert (config.value, config.is_sensitive) == (None, True)
     assert {synonym.value for synonym in config.synonyms} == {None}
-    assert "secret" not in repr(ask(4, "1", include_synonyms=True))
+    assert "hunter-2-open" not in repr(ask(4, "1", include_synonyms=True))
 
 
 def test_read_only() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from signalbox.controller.context import ReplicaOfTopic
-from signalbox.controller.control_batch import ControlBatch
+from signalbox.controller.control_batch import PARTITIONS_PER_REQUEST, ControlBatch
 from signalbox.controller.decision import (
     BrokersAnnounced,
     Effect,
@@ -117,6 +117,18 @@ def test_stop_comes_last() -> None:
     assert summary(sent)[-1] == (1, "StopReplica")
 
 
+def test_requests_about_many_partitions_are_cut() -> None:
+    count = 2 * PARTITIONS_PER_REQUEST + 1
+    context = make_context(1, 2, topics={"t": dict.fromkeys(range(count), "1*")})
+    everything = tuple(tp(number) for number in range(count))
+    sent = requests(LeadersAnnounced(everything), ReplicasStopped(2, everything, delete=True), context=context)
+    assert summary(sent) == [
+        *[(1, "LeaderAndIsr")] * 3, *[(1, "UpdateMetadata"), (2, "UpdateMetadata")] * 3, *[(2, "StopReplica")] * 3,
+    ]  # fmt: skip
+    told = [state.partition_index for to, each in sent if to == 2 for state in _states(each)]
+    assert told == [*range(count), *range(count)]
+
+
 def test_topics_on_their_way_out() -> None:
     context = make_context(1, topics={"t": {0: "1*"}}, deleting={"t": frozenset({ReplicaOfTopic(0, 1)})})
     effects = (MetadataAnnounced((tp(0),)), ReplicasStopped(1, (tp(0),), delete=True), LeadersAnnounced((tp(0),)))
@@ -148,6 +160,10 @@ def test_everything_encodes_at_the_versions_of_the_control_plane() -> None:
     ):
         version = versions[type(request).__name__]
         assert type(request).decode(request.encode(version), version) == request
+
+
+def _states(request: Any) -> list[Any]:
+    return [state for topic in request.topic_states for state in topic.partition_states]
 
 
 def _head(context: Any) -> dict[str, Any]:

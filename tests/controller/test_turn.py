@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -67,6 +68,33 @@ def test_a_failing_decision_is_left_out() -> None:
         assert answer.result() == UpdateMetadataResponse(error_code=Error.UNKNOWN_SERVER_ERROR)
         assert turn.context.configs == {"brokers/1": {"k": "b"}}
         assert len(turn.decided) == 2
+
+    asyncio.run(run())
+
+
+def test_the_parts_of_a_decision_follow_each_other_with_breaths_between_and_fail_together() -> None:
+    async def run() -> None:
+        store = await opened()
+        seen: list[dict[str, str]] = []
+        breaths: list[int] = []
+
+        async def counted() -> None:
+            breaths.append(len(seen))
+
+        def broken(context: object) -> Decision:
+            raise ValueError("the last part")
+
+        first = setting("a", seen)
+        parts = replace(first(make_context(1, configs={})), then=(setting("b", seen), setting("c", seen)))
+        seen.clear()
+        turn = Turn(make_context(1, configs={}))
+        failing = replace(parts, then=(setting("b", seen), broken))
+        await turn.run(deque([Pending(lambda now: failing), Pending(lambda now: parts)]), store, FENCE, counted)
+        assert seen == [{"k": "a"}, {"k": "a"}, {"k": "b"}], "nothing is left of what failed"
+        assert set(breaths) == {0, 1, 2, 3}
+        assert turn.context.configs == {"brokers/1": {"k": "c"}}
+        assert [decision for _, decision in turn.decided] == [parts]
+        assert len(await store.read_tree("/config/changes")) == 4
 
     asyncio.run(run())
 

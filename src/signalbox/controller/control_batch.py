@@ -3,6 +3,7 @@
 One batch per stored group of decisions, built from the context after it. Per broker the order is: UpdateMetadata
 about brokers, LeaderAndIsr, UpdateMetadata about partitions, StopReplica. The first comes ahead because a follower
 only follows a leader that it knows to be alive. Whoever is told LeaderAndIsr is in the UpdateMetadata to everybody.
+Requests about many partitions are cut, so that neither making nor obeying one holds an event loop for long.
 A replica that one decision of the group removed and a later one brought back is not deleted.
 """
 
@@ -10,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeVar
 
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import ControllerContext
@@ -29,6 +32,9 @@ from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 TOPIC_DELETED_EPOCH = -2  # StopReplica's leader epoch for a topic on its way out
 NO_LEADER_EPOCH = -1
 
+PARTITIONS_PER_REQUEST = 100  # to make, encode or obey a request about so many takes well below a millisecond
+
+V = TypeVar("V")
 _LeaderState = LeaderAndIsrRequest.LeaderAndIsrPartitionState
 _MetadataState = UpdateMetadataRequest.UpdateMetadataPartitionState
 
@@ -67,22 +73,26 @@ class ControlBatch:
         if self.brokers_first:
             yield from self._about_brokers(context, everybody)
         for broker_id, partitions in self.leader_and_isr.items():
-            if broker_id in context.brokers:
-                request = _leader_and_isr(context, broker_id, partitions, inter_broker_listener)
+            for some in _some_at_a_time(partitions) if broker_id in context.brokers else ():
+                request = _leader_and_isr(context, broker_id, some, inter_broker_listener)
                 if request.topic_states:
                     yield broker_id, request
-        if self.metadata or (self.brokers_only and not self.brokers_first):
-            topics = _metadata_topics(context, self.metadata)
+        if self.brokers_only and not self.brokers_first and not self.metadata:
+            for broker_id in everybody:
+                yield broker_id, _update_metadata(context, broker_id, [])
+        for changed in _some_at_a_time(self.metadata):
+            topics = _metadata_topics(context, changed)
             for broker_id in everybody:
                 yield broker_id, _update_metadata(context, broker_id, topics)
         for broker_id, stopped in self.stop_replica.items():
-            wanted = {
-                partition: delete
-                for partition, delete in stopped.items()
-                if not (delete and _is_back(context, broker_id, partition))
-            }
-            if broker_id in context.brokers and wanted:
-                yield broker_id, _stop_replica(context, broker_id, wanted)
+            for some in _some_at_a_time(stopped) if broker_id in context.brokers else ():
+                wanted = {
+                    partition: delete
+                    for partition, delete in some.items()
+                    if not (delete and _is_back(context, broker_id, partition))
+                }
+                if wanted:
+                    yield broker_id, _stop_replica(context, broker_id, wanted)
 
     def _add_leaders(self, context: ControllerContext, effect: LeadersAnnounced) -> None:
         for partition in effect.partitions:
@@ -98,6 +108,12 @@ class ControlBatch:
         for broker_id in everybody:
             topics = everything if broker_id in self.newcomers else []
             yield broker_id, _update_metadata(context, broker_id, topics)
+
+
+def _some_at_a_time(partitions: Mapping[TopicPartition, V]) -> Iterator[dict[TopicPartition, V]]:
+    left = iter(partitions.items())
+    while some := dict(islice(left, PARTITIONS_PER_REQUEST)):
+        yield some
 
 
 def _is_back(context: ControllerContext, broker_id: int, partition: TopicPartition) -> bool:

@@ -81,10 +81,12 @@ class Moves:
                 self._stopped.setdefault(broker_id, []).append(partition)
 
     def records(self) -> Iterator[Record]:
-        """What to store: the assignments first, since a state names only replicas."""
+        """What to store. A store may have to cut it into several commits: new states come before the assignments that
+        they are about, so that a move which is stored by half is one that still goes on."""
+        yield from (each for each in self._states if isinstance(each, PartitionStateChanged))
         for topic, partitions in self._assignments.items():
             yield TopicAssignmentChanged(topic, self.context.topics[topic].assignment.changed(partitions))
-        yield from self._states
+        yield from (each for each in self._states if isinstance(each, PartitionCreated))
 
     def effects(self) -> Iterator[Effect]:
         """Whom to tell."""

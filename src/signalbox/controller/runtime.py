@@ -226,6 +226,7 @@ class Controller:
         self._targets.follow(turn.context.brokers)
         for broker_id, request in turn.batch.requests(turn.context, self._inputs.settings.inter_broker_listener):
             self._tell(broker_id, request)
+            await self._breathe()
         for pending, decision in turn.decided:
             self._answer(pending, decision)
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_batch import ControlBatch
-from signalbox.controller.decision import Decision
+from signalbox.controller.decision import Decision, Part
 from signalbox.controller.replay import replay
 from signalbox.metadata.store.port import Fence, MetadataStore, Operation, size_bytes
 from signalbox.protocol.error_table import Error
@@ -66,22 +66,34 @@ class Turn:
             pending = queue.popleft()
             self.taken.append(pending)
             try:
-                decision = pending.decide(self.context)
-                after, stored = replay(self.context, decision.records)
+                operations += await self._decide(pending, breathe)
             except Exception:
                 log.exception("a decision failed; nothing of it is stored")
                 pending.fail(Error.UNKNOWN_SERVER_ERROR)
-                continue
-            self.context = after
-            operations += stored
-            self.batch.add(after, decision.effects)
-            self.decided.append((pending, decision))
-            await breathe()
         # An answer that changes nothing is checked against the fence too: a controller that was stopped and woke up
         # must not say "it is so" about what another has changed meanwhile.
         if operations or any(pending.answer is not None for pending in self.taken):
             for part in _parts(operations, store.max_commit_bytes):
                 await store.commit(part, fence)
+
+    async def _decide(self, pending: Pending, breathe: Callable[[], Awaitable[None]]) -> list[Operation]:
+        """All parts of a decision, or nothing of it: what to store."""
+        context, operations = self.context, list[Operation]()
+        made: list[tuple[ControllerContext, Decision]] = []
+        left: deque[Part] = deque([pending.decide])
+        while left:
+            decision = left.popleft()(context)
+            context, stored = replay(context, decision.records)
+            operations += stored
+            made.append((context, decision))
+            left.extendleft(reversed(decision.then))
+            await breathe()
+        self.context = context
+        for after, decision in made:
+            self.batch.add(after, decision.effects)
+            await breathe()
+        self.decided.append((pending, made[0][1]))
+        return operations
 
 
 def _parts(operations: list[Operation], limit_bytes: int) -> Iterator[list[Operation]]:

@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 TICK_S = 0.25
+_OPERATIONS_PER_BREATH = 200  # made into steps in one go; then the event loop gets its turn
 _SESSIONS = "sessions"  # rung (it is not a path) when a session was added or ended
 _EXTRA_WAIT_S = 5.0  # on top of the session timeout: how long a commit waits for a write lock held by another
 
@@ -107,13 +108,17 @@ class SqliteMetadataStore:
         return await self._ask(lambda: pieces.database().read_tree(path))
 
     async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
-        refuse_bad_operations(operations)
         pieces = self._started()
         if self._lost:
             raise SessionLost("the session has ended")
         session_id, now_ms = self._session_id, self._clock.now_ms()
-        first = begin(session_id, fence, only_check=not operations)
-        steps = [first, *(step_of(operation, session_id, now_ms) for operation in operations)]
+        steps = [begin(session_id, fence, only_check=not operations)]
+        for start in range(0, len(operations), _OPERATIONS_PER_BREATH):
+            if start:
+                await asyncio.sleep(0)
+            some = operations[start : start + _OPERATIONS_PER_BREATH]
+            refuse_bad_operations(some)
+            steps += (step_of(operation, session_id, now_ms) for operation in some)
         try:
             return await self._run(steps)
         except StepRefused as refused:
@@ -162,20 +167,21 @@ class SqliteMetadataStore:
         deadline = time.monotonic() + self._session_timeout_ms / 1000 + _EXTRA_WAIT_S
         while True:
             try:
-                outcomes = await self._ask(lambda: self._on_worker_commit(pieces, steps))
+                outcomes, touched = await self._ask(lambda: self._on_worker_commit(pieces, steps))
                 break
             except WriterBusy:
                 if time.monotonic() > deadline:
                     raise StoreUnavailable(f"{self._path}: another process holds its write lock") from None
                 end_stopped_holder(self._path, pieces.peers.stamps(), time.monotonic_ns())
-        self._look(_touched(steps, outcomes), pieces)
+        self._look(touched, pieces)
         return outcomes
 
-    def _on_worker_commit(self, pieces: _Pieces, steps: Sequence[Step]) -> list[Outcome]:
+    def _on_worker_commit(self, pieces: _Pieces, steps: Sequence[Step]) -> tuple[list[Outcome], set[str]]:
         # The bell is rung here, not on the loop: the others hear sooner, and a cancelled caller cannot swallow it.
         outcomes = pieces.database().run_steps(steps)
-        pieces.doorbell.ring(_touched(steps, outcomes))
-        return outcomes
+        touched = _touched(steps, outcomes)
+        pieces.doorbell.ring(touched)
+        return outcomes, touched
 
     # Watching
 

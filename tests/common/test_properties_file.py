@@ -35,7 +35,7 @@ def test_lines_are_those_where_an_entry_begins_and_duplicates_are_kept() -> None
     assert found.where("absent") == "f"
 
 
-@pytest.mark.parametrize("digits", ["XY", "+12a", "1_00", "", "d83d", "d83d\\u0041", "dc00"])
+@pytest.mark.parametrize("digits", ["XY", "+12a", "1_00", "", "d83d", "d83d\\u0041", "dc00", "0000"])
 def test_a_broken_escape_names_its_line(digits: str) -> None:
     with pytest.raises(ValueError, match=r"^f:2: .*u"):
         parse_properties(f"a=1\nb=\\u{digits}", "f")

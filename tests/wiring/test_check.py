@@ -59,6 +59,11 @@ def test_files_with_faults_of_their_own_are_not_compared(tmp_path: Path) -> None
     ]
 
 
+def test_the_example_would_start() -> None:
+    found = check_files([Path(__file__).parents[2] / "examples" / "server.properties"])
+    assert (found.unreadable, found.faults, found.compared) == ([], [], 1)
+
+
 def test_overrides_hold_for_every_file(tmp_path: Path) -> None:
     [line] = check_files([properties(tmp_path)], ["num.partitions=none"]).faults
     assert line.startswith("--override: num.partitions (none): ")

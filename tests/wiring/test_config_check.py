@@ -6,9 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from signalbox.common.properties_file import Properties, parse_properties
 from signalbox.wiring.config_check import check_node_config
+from signalbox.wiring.configuration import NODE_CONFIG
 from tests.security.certificates import Authority
 from tests.wiring.settings import VALUES
 
@@ -441,3 +444,37 @@ def test_nothing_that_is_told_holds_a_secret() -> None:
     found = told(given)
     assert len(found) == 3
     assert "hunter2" not in repr(found)
+
+
+TEXT = st.text('CLIENTclient:/,;="{}[]0192.-%é\u2028\x1b ²', max_size=24)
+WORDS = st.sampled_from(
+    ["CLIENT://h:1", "SSL", "SASL_SSL", "PLAIN", "OAUTHBEARER", "true", "-1", "99999999999999999999", "/dev/zero",
+     "file://[::1", "http://x:99999/", "json.dumps", f"{PLAIN} required;", "zookeeper:a:1/b"]
+)  # fmt: skip
+VALUE = st.one_of(TEXT, WORDS, st.lists(WORDS, max_size=3).map(",".join))
+# Names in this value are looked up, which takes as long as the resolver likes.
+KEYS = [row.name for row in NODE_CONFIG if row.name != "max.connections.per.ip.overrides"]
+LISTENER_KEY = st.builds(
+    "listener.name.{}.{}{}".format,
+    st.sampled_from(["client", "replication", "CONTROL", ""]),
+    st.sampled_from(["", "plain.", "oauthbearer."]),
+    st.sampled_from(KEYS),
+)
+GIVEN = st.dictionaries(st.one_of(st.sampled_from(KEYS), LISTENER_KEY), VALUE, max_size=6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.sampled_from(["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]), min_size=2, max_size=2),
+    st.sampled_from(["PLAIN", "PLAIN,SCRAM-SHA-256", "OAUTHBEARER"]),
+    GIVEN,
+)
+def test_no_configuration_does_worse_than_be_refused(
+    protocols: list[str], mechanisms: str, more: dict[str, str]
+) -> None:
+    values = {**VALUES, PROTOCOL_MAP: MAP.format(*protocols), "sasl.enabled.mechanisms": mechanisms, **more}
+    config, faults = check_node_config(Properties("f", values))
+    assert (config is None) == bool(faults)
+    for line in (*map(str, faults), *(config.warnings if config else ())):
+        assert line.isprintable()
+        assert len(line) < 3_000

@@ -116,6 +116,7 @@ def warnings_of(lines: str, **changes: str) -> list[str]:
             {"control__plane__listener__name": ""},
             "f:1: control.plane.force.controller.requests.enable has no effect: control.plane.listener.name is not set",
         ),
+        ("a\\u001b[2J=1\n", {}, "f:1: a\\x1b[2J is not a known key"),
         ("control.plane.force.controller.requests.enable=true\n", {}, None),
         (
             "sasl.jaas.config=x\n",

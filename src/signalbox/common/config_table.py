@@ -57,7 +57,8 @@ class ConfigFault:
     def __str__(self) -> str:
         where = f"{self.origin}: " if self.origin else ""
         entry = f" ({shown(self.entry)})" if self.entry else ""
-        return f"{where}{shown(self.key)}{entry}: {shown(self.problem, 3 * _SHOWN_CHARACTERS)}. {self.remedy}"
+        sentences = (shown(text, 3 * _SHOWN_CHARACTERS) for text in (self.problem, self.remedy))
+        return f"{where}{shown(self.key)}{entry}: {'. '.join(sentences)}"
 
 
 def shown(text: str, limit: int = _SHOWN_CHARACTERS) -> str:

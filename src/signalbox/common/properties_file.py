@@ -104,6 +104,8 @@ def _unescape(text: str) -> str:
             digits = text[index + 2 : index + 6]
             if not _HEXADECIMAL.fullmatch(digits):
                 raise ValueError(f"\\u{digits} is not a character: expected four hexadecimal digits")
+            if digits == "0000":
+                raise ValueError("\\u0000 is no character of a key or a value: no file's name and no store can hold it")
             out.append(chr(int(digits, 16)))
             index += 6
             continue

@@ -7,6 +7,7 @@ both planes. Each function gives what could be read and adds one `ConfigFault` f
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from signalbox.common.config_table import ConfigFault
@@ -15,6 +16,7 @@ from signalbox.common.endpoint import SecurityProtocol, host_port, normalise_lis
 LISTENERS = "listeners"
 ADVERTISED_LISTENERS = "advertised.listeners"
 PROTOCOL_MAP = "listener.security.protocol.map"
+CONTROL_PLANE_NAME = "control.plane.listener.name"
 
 DEFAULT_LISTENERS = "PLAINTEXT://:9092"
 DEFAULT_PROTOCOL_MAP = ",".join(f"{protocol.name}:{protocol.name}" for protocol in SecurityProtocol)
@@ -108,3 +110,8 @@ def parse_protocol_map(text: str, faults: list[ConfigFault]) -> dict[str, Securi
         else:
             protocols[name] = protocol
     return protocols
+
+
+def is_faulty_pair(given: Mapping[str, str], name: str) -> bool:
+    """Whether the map has this name with something that is no protocol, which is told there."""
+    return name in names_of_pairs(given.get(PROTOCOL_MAP, ""))

@@ -16,20 +16,22 @@ from dataclasses import dataclass
 
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol, normalise_listener_name
+from signalbox.network.controller_listeners import (
+    CONTROLLER_NAMES,
+    read_controller_names,
+    read_process_roles,
+)
 from signalbox.network.listener_entry import (
     ADVERTISED_LISTENERS,
+    CONTROL_PLANE_NAME,
     LISTENERS,
     PROTOCOL_MAP,
-    names_of_pairs,
-    split_list,
+    is_faulty_pair,
 )
 
 INTER_BROKER_NAME = "inter.broker.listener.name"
 INTER_BROKER_PROTOCOL = "security.inter.broker.protocol"
-CONTROL_PLANE_NAME = "control.plane.listener.name"
 CONTROL_PLANE_FORCED = "control.plane.force.controller.requests.enable"
-CONTROLLER_NAMES = "controller.listener.names"
-PROCESS_ROLES = "process.roles"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +57,8 @@ def read_roles(
     """The parts as configured, or None after adding what is wrong with them. `names` and `advertised_names` are of
     the two lists, entries with a fault included."""
     before = len(faults)
-    process_roles = _process_roles(given, faults)
-    controllers = _controller_names(given, process_roles, names, protocols, faults)
+    process_roles = read_process_roles(given, faults)
+    controllers = read_controller_names(given, process_roles, names, protocols, faults)
     inter_broker = read_inter_broker(given, protocols, faults)
     if process_roles != {"controller"} and inter_broker is not None:
         _check_broker_part(given, inter_broker[0], advertised_names, controllers, faults)
@@ -103,7 +105,7 @@ def read_inter_broker(
             )
             return None
         if name not in protocols:
-            if _is_faulty_pair(given, name):
+            if is_faulty_pair(given, name):
                 return None
             faults.append(
                 ConfigFault(
@@ -170,7 +172,7 @@ def _control_plane(
     if not text.strip():
         return None
     name = normalise_listener_name(text)
-    unmapped = name not in protocols and not _is_faulty_pair(given, name)
+    unmapped = name not in protocols and not is_faulty_pair(given, name)
     problems = (
         (unmapped, f"the listener {name} is not found in {PROTOCOL_MAP}", f"Add {name}:PLAINTEXT to it"),
         (
@@ -188,67 +190,6 @@ def _control_plane(
         if holds:
             faults.append(ConfigFault(CONTROL_PLANE_NAME, text, problem, remedy))
     return name
-
-
-def _is_faulty_pair(given: Mapping[str, str], name: str) -> bool:
-    """Whether the map has this name with something that is no protocol, which is told there."""
-    return name in names_of_pairs(given.get(PROTOCOL_MAP, ""))
-
-
-def _process_roles(given: Mapping[str, str], faults: list[ConfigFault]) -> set[str]:
-    text = given.get(PROCESS_ROLES, "")
-    roles = split_list(text)
-    if set(roles) - {"broker", "controller"} or len(set(roles)) < len(roles):
-        faults.append(
-            ConfigFault(PROCESS_ROLES, text, "is not a set of roles", "Use broker, controller, or both, each once")
-        )
-    return set(roles)
-
-
-def _controller_names(
-    given: Mapping[str, str],
-    process_roles: set[str],
-    names: set[str],
-    protocols: dict[str, SecurityProtocol],
-    faults: list[ConfigFault],
-) -> tuple[str, ...]:
-    text = given.get(CONTROLLER_NAMES, "")
-    controllers = tuple(normalise_listener_name(name) for name in split_list(text))
-
-    def fault(problem: str, remedy: str) -> None:
-        faults.append(ConfigFault(CONTROLLER_NAMES, text, problem, remedy))
-
-    if not process_roles:
-        if controllers:
-            fault("there are no dedicated controllers", f"Remove it, or set {PROCESS_ROLES}")
-        return ()
-    if not controllers:
-        fault("names no listener", "Name the listener that brokers reach the controllers on")
-        return ()
-    for name in controllers:
-        if name not in protocols and not _is_faulty_pair(given, name):
-            fault(f"the listener {name} is not found in {PROTOCOL_MAP}", f"Add {name}:PLAINTEXT to the map")
-        if "controller" in process_roles and name not in names:
-            fault(f"a controller must bind {name}", f"Add {name}://host:port to {LISTENERS}")
-        if process_roles == {"broker"} and name in names:
-            fault(f"a broker does not bind {name}", f"Remove {name} from {LISTENERS}")
-    if process_roles == {"controller"}:
-        if names - set(controllers):
-            others = ", ".join(sorted(names - set(controllers)))
-            fault(
-                f"a controller binds nothing but controller listeners, not {others}",
-                f"Move them to brokers, or set {PROCESS_ROLES} to broker,controller",
-            )
-        if given.get(CONTROL_PLANE_NAME, "").strip():
-            faults.append(
-                ConfigFault(
-                    CONTROL_PLANE_NAME,
-                    given[CONTROL_PLANE_NAME],
-                    "a dedicated controller has no control plane of its own",
-                    f"Remove it here: brokers name it, controllers have {CONTROLLER_NAMES}",
-                )
-            )
-    return controllers
 
 
 def _boolean(given: Mapping[str, str], key: str, faults: list[ConfigFault]) -> bool:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.small_file import read_small_file
 from signalbox.common.start_refused import reason
 from signalbox.network.jwks_keeper import JwksKeeper
 from signalbox.network.listener_table import ListenerRow
@@ -67,7 +67,7 @@ def read_jaas_file(location: str) -> tuple[JaasFile, list[ConfigFault]]:
     if not location:
         return JaasFile({}), []
     try:
-        return JaasFile(parse_jaas_file(Path(location).read_text(encoding="utf-8"))), []
+        return JaasFile(parse_jaas_file(read_small_file(location).decode())), []
     except (OSError, UnicodeDecodeError) as error:
         problem, remedy = f"cannot be read: {reason(error)}", "Name a JAAS file that this process may read"
     except JaasError as error:

@@ -14,6 +14,7 @@ from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import Endpoint, SecurityProtocol, normalise_listener_name
 from signalbox.network.listener_entry import (
     ADVERTISED_LISTENERS,
+    CONTROL_PLANE_NAME,
     DEFAULT_LISTENERS,
     DEFAULT_PROTOCOL_MAP,
     LISTENERS,
@@ -26,7 +27,6 @@ from signalbox.network.listener_entry import (
     split_list,
 )
 from signalbox.network.listener_roles import (
-    CONTROL_PLANE_NAME,
     ListenerRoles,
     read_inter_broker,
     read_roles,

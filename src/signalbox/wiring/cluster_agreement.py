@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from signalbox.common.config_table import ConfigFault
-from signalbox.network.listener_entry import LISTENERS, PROTOCOL_MAP
-from signalbox.network.listener_roles import CONTROL_PLANE_FORCED, CONTROL_PLANE_NAME, INTER_BROKER_NAME
+from signalbox.network.listener_entry import CONTROL_PLANE_NAME, LISTENERS, PROTOCOL_MAP
+from signalbox.network.listener_roles import CONTROL_PLANE_FORCED, INTER_BROKER_NAME
 from signalbox.wiring.checked_broker import CheckedBroker, share_store
 from signalbox.wiring.metadata_store import store_setting
 

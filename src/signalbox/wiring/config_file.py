@@ -6,9 +6,8 @@ import codecs
 from collections.abc import Iterable
 from pathlib import Path
 
-from signalbox.common.limits import MAX_CONFIG_FILE_BYTES
 from signalbox.common.properties_file import Properties, parse_properties
-from signalbox.common.start_refused import reason
+from signalbox.common.small_file import read_small_file
 
 _OVERRIDE = "--override"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -21,10 +20,9 @@ class ConfigFileError(ValueError):
 def read_config_file(path: Path, overrides: Iterable[str] = ()) -> Properties:
     """The file's keys with `key=value` overrides over them. ConfigFileError."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_CONFIG_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise ConfigFileError(f"{path} cannot be read: {_without_name(error)}") from error
+        data = read_small_file(path)
+    except OSError as error:
+        raise ConfigFileError(f"{path} cannot be read: {error.strerror}") from error
     properties = _parsed(_text(data, path), str(path))
     for text in overrides:
         try:
@@ -32,10 +30,6 @@ def read_config_file(path: Path, overrides: Iterable[str] = ()) -> Properties:
         except ValueError as error:
             raise ConfigFileError(f"{path} cannot be read: {error}") from error
     return properties
-
-
-def _without_name(error: OSError | ValueError) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else reason(error)
 
 
 def _parsed(text: str, origin: str) -> Properties:
@@ -46,9 +40,6 @@ def _parsed(text: str, origin: str) -> Properties:
 
 
 def _text(data: bytes, path: Path) -> str:
-    if len(data) > MAX_CONFIG_FILE_BYTES:
-        limit = f"{MAX_CONFIG_FILE_BYTES:,} bytes"
-        raise ConfigFileError(f"{path} cannot be read: it is longer than {limit}, which no server.properties is")
     if data.startswith(_UTF_16):
         raise ConfigFileError(f"{path} cannot be read: it is UTF-16; save it as UTF-8")
     try:

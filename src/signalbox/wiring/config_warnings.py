@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from signalbox.client.oauth_login import LOGIN_CALLBACK_KEY
-from signalbox.common.config_table import ConfigTable
+from signalbox.common.config_table import ConfigTable, shown
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.properties_file import Properties
 from signalbox.network.config_rows import MECHANISM_KEYS, PREFIXED_KEYS
@@ -16,6 +16,7 @@ from signalbox.network.sasl_mechanisms import CALLBACK_KEY
 from signalbox.wiring.keys_of_kafka import KEYS_OF_KAFKA
 from signalbox.wiring.without_effect import WITHOUT_EFFECT
 
+_SHOWN_CHARACTERS = 600
 _LISTENER_PREFIX = "listener.name."
 _CLIENT_AUTH = "ssl.client.auth"
 _PER_MECHANISM = ("sasl.jaas.config", CALLBACK_KEY, LOGIN_CALLBACK_KEY)  # on a broker nothing else is read
@@ -31,12 +32,12 @@ def config_warnings(properties: Properties, listeners: ListenerTable, table: Con
         *_keys_that_need_others(given, listeners),
     ]
     twice = [
-        f"{properties.origin}:{line}: {key} is set again in line {properties.lines[key]}, and that counts"
+        f"{properties.origin}:{line}: {shown(key)} is set again in line {properties.lines[key]}, and that counts"
         for key, line in properties.duplicates
     ]
     return (
         *twice,
-        *(f"{properties.where(key)}: {key} {doubt}" for key, doubt in placed),
+        *(f"{properties.where(key)}: {shown(f'{key} {doubt}', _SHOWN_CHARACTERS)}" for key, doubt in placed),
         *unknown_peers(given, listeners),
     )
 

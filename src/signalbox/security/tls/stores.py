@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from signalbox.common.small_file import read_small_file
 from signalbox.security.tls.settings import TlsConfigError, TlsSettings
 
 _TYPES = ("PEM", "PKCS12", "JKS")
@@ -119,7 +119,7 @@ def _read_store(location: str, prefix: str, kind: str) -> bytes:
     if kind.strip().upper() not in _TYPES:
         raise TlsConfigError(f"{prefix}.type", f"{kind!r} is neither PEM nor PKCS12")
     try:
-        data = Path(location).read_bytes()
+        data = read_small_file(location)
     except OSError as error:
         raise TlsConfigError(f"{prefix}.location", f"{location} cannot be read: {error.strerror}") from error
     java = _JAVA_STORES.get(data[:4])

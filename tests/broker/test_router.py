@@ -95,7 +95,7 @@ class Observer:
 class Inline:
     """A lane for work that is never long."""
 
-    def run(self, work: Callable[[], None]) -> None:
+    def run(self, work: Callable[[], None], again: bool = False) -> None:
         work()
 
 

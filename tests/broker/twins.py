@@ -39,7 +39,7 @@ PARTITIONS = 9
 class Inline:
     """A lane for work that is never long."""
 
-    def run(self, work: Callable[[], None]) -> None:
+    def run(self, work: Callable[[], None], again: bool = False) -> None:
         work()
 
 

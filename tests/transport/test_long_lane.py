@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from signalbox.common.long_work import breathe
+from signalbox.common.long_work import breathe, is_long
 from signalbox.transport.long_lane import LongLane
 
 
@@ -32,6 +32,17 @@ def test_the_loop_turns_between_two_slices() -> None:
             asyncio.get_running_loop().call_soon(told.append, "other")
             await asyncio.sleep(0)
         assert told[:6] == ["long", "long", "other", "long", "other", "long"]
+
+    asyncio.run(main())
+
+
+def test_the_rest_of_something_is_long_from_its_beginning() -> None:
+    async def main() -> None:
+        told: list[bool] = []
+        lane = LongLane(asyncio.get_running_loop())
+        lane.run(lambda: told.append(is_long()))
+        lane.run(lambda: told.append(is_long()), again=True)
+        assert told == [False, True]
 
     asyncio.run(main())
 

@@ -80,7 +80,7 @@ def test_requests(request_: bytes, status: bytes) -> None:
 class AtOnce:
     """A lane for pages that are never long."""
 
-    def run(self, work: Callable[[], None]) -> None:
+    def run(self, work: Callable[[], None], again: bool = False) -> None:
         work()
 
 

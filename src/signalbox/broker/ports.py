@@ -69,8 +69,8 @@ class RequestObserver(Protocol):
 class LongLane(Protocol):
     """Where work runs that may be too long for one go (`common/long_work.py`)."""
 
-    def run(self, work: Callable[[], None]) -> None:
-        """Begin at once; `work` catches its own errors."""
+    def run(self, work: Callable[[], None], again: bool = False) -> None:
+        """Begin at once; `again`: the rest of something that was begun. `work` catches its own errors."""
         ...
 
 

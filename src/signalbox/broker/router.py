@@ -114,7 +114,7 @@ class Router:
             self._finish(request, asked, answer)
 
     def _run_long(self, work: Callable[[], None]) -> None:
-        self._lane.run(work)
+        self._lane.run(work, again=True)
 
     def close(self) -> None:
         """The broker stops: whoever still waits for an answer is told so by the end of the connection."""

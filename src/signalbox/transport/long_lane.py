@@ -34,9 +34,11 @@ class LongLane:
         """Pieces of work that are under way."""
         return len(self._waiting)
 
-    def run(self, work: Callable[[], None]) -> None:
-        """Begin at once. An error of `work` is logged: whoever has something to answer catches it inside."""
+    def run(self, work: Callable[[], None], again: bool = False) -> None:
+        """Begin at once; `again`: it goes on with what had a slice before. An error of `work` is logged: whoever has
+        something to answer catches it inside."""
         task = LongWork(work)
+        task.slices = int(again)
         if self._go_on(task):
             return
         self._waiting.append(task)

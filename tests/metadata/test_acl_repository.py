@@ -142,3 +142,17 @@ def test_who_slept_through_removed_news_loads_everything() -> None:
         await followed.repository.stop()
 
     run_with_stores(2, scenario)
+
+
+def test_many_changes_at_once_are_read_in_one_go() -> None:
+    async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
+        followed = Followed(reader)
+        await followed.repository.start()
+        patterns = [ResourcePattern(ResourceType.TOPIC, f"t{number}") for number in range(100)]
+        news = [Create(path, data, numbered=True) for path, data in map(change_path_and_data, patterns)]
+        await writer.commit([*(create(pattern, "a") for pattern in patterns), *news])
+        assert len(await followed.repository.current()) == 100
+        assert len(followed.told) == 2, "one index for all of them"
+        await followed.repository.stop()
+
+    run_with_stores(2, scenario)

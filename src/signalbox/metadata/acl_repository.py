@@ -29,6 +29,9 @@ from signalbox.security.acl_view import AclIndex
 
 log = logging.getLogger(__name__)
 
+_MOST_READ_SINGLY = 64  # of more changes at once everything is read, in one go
+_DECODED_PER_BREATH = 10  # patterns; then the event loop gets its turn
+
 
 class AclRepository:
     """`changed` is called with every new index, the first one included."""
@@ -53,7 +56,6 @@ class AclRepository:
         await create_roots(self._store, ACL_FOLDERS)
         for changes in self._changes:
             await changes.start()
-        await self._load_all()
 
     async def stop(self) -> None:
         """Follow no more."""
@@ -70,8 +72,12 @@ class AclRepository:
         return self._index
 
     async def _load(self, patterns: Iterable[ResourcePattern]) -> None:
-        found = {pattern: await self._store.read(acl_path(pattern)) for pattern in patterns}
-        self._take(self._index, found)
+        wanted = list(patterns)
+        if len(wanted) > _MOST_READ_SINGLY:
+            await self._load_all()
+            return
+        entries = await asyncio.gather(*(self._store.read(acl_path(pattern)) for pattern in wanted))
+        await self._take(dict(zip(wanted, entries, strict=True)))
 
     async def _load_all(self) -> None:
         found: dict[ResourcePattern, Entry | None] = {pattern: None for pattern, _ in self._index.patterns()}
@@ -80,19 +86,22 @@ class AclRepository:
                 pattern = pattern_of(path)
                 if pattern is not None:
                     found[pattern] = entry
-        self._take(self._index, found)
+        await self._take(found)
 
-    def _take(self, index: AclIndex, found: dict[ResourcePattern, Entry | None]) -> None:
+    async def _take(self, found: dict[ResourcePattern, Entry | None]) -> None:
+        """One at a time: the notifications' lock is held."""
         changed: dict[ResourcePattern, Entries] = {}
-        for pattern, entry in found.items():
+        for number, (pattern, entry) in enumerate(found.items()):
+            if number % _DECODED_PER_BREATH == _DECODED_PER_BREATH - 1:
+                await asyncio.sleep(0)
             path = acl_path(pattern)
             try:
                 entries = () if entry is None else decode_acls(path, entry.data)
             except BadEntry as error:
                 log.error("keeping the old ACLs of %s: %s", path, error)
                 continue
-            if entries != index.entries_on(pattern):
+            if entries != self._index.entries_on(pattern):
                 changed[pattern] = entries
-        if changed or index.stamp == 0:
-            self._index = index.with_changes(changed)
+        if changed or self._index.stamp == 0:
+            self._index = self._index.with_changes(changed)
             self._changed(self._index)

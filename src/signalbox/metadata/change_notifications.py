@@ -38,8 +38,8 @@ class Following(Generic[Subject]):
 
 
 class ChangeNotifications(Generic[Subject]):
-    """One participant's place in a folder of notifications. Folders whose loads overlap share the lock `reading`, so
-    that what was read first is taken first."""
+    """One participant's place in a folder of notifications. Whoever else loads the same, another folder's news or
+    somebody in a hurry, shares the lock `reading`, so that what was read first is taken first."""
 
     def __init__(
         self, store: MetadataStore, clock: Clock, following: Following[Subject], reading: asyncio.Lock | None = None
@@ -54,10 +54,12 @@ class ChangeNotifications(Generic[Subject]):
         self._reading = reading or asyncio.Lock()
 
     async def start(self) -> None:
-        """Follow from here on. What there is must be loaded by the caller, afterwards: nothing falls between."""
+        """Load everything and follow the changes from here on; nothing falls between."""
         folder = self._following.folder
         self._cancel_watch = self._store.watch(folder, self._notified)
-        self._last_number = max(map(_number, await self._store.children(folder)), default=-1)
+        async with self._reading:
+            self._last_number = max(map(_number, await self._store.children(folder)), default=-1)
+            await self._following.load_all()
 
     async def stop(self) -> None:
         """Follow no more."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
@@ -26,13 +27,13 @@ class ConfigRepository:
         self._store = store
         self._configs: dict[str, Configs] = {}
         self._listeners: list[ConfigListener] = []
-        following = Following(CONFIG_CHANGES, decode_config_change, self.load, self._load_all)
-        self._changes = ChangeNotifications(store, clock, following)
+        self._reading = asyncio.Lock()
+        following = Following(CONFIG_CHANGES, decode_config_change, self._load, self._load_all)
+        self._changes = ChangeNotifications(store, clock, following, self._reading)
 
     async def start(self) -> None:
         """Load everything and follow the changes from here on. Needs the roots of the layout."""
         await self._changes.start()
-        await self._load_all()
 
     async def stop(self) -> None:
         """Follow no more."""
@@ -64,14 +65,18 @@ class ConfigRepository:
 
     async def load(self, entity_paths: Iterable[str]) -> None:
         """Read these entities now: for a topic just made, whose notification may still be on its way."""
-        for entity_path in entity_paths:
-            path = f"{CONFIG}/{entity_path}"
-            self._take(entity_path, path, await self._store.read(path))
+        async with self._reading:
+            await self._load(entity_paths)
 
     def subscribe(self, listener: ConfigListener) -> Callable[[], None]:
         """Call `listener(entity_path, configs)` after each change, until the returned function is called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    async def _load(self, entity_paths: Iterable[str]) -> None:
+        for entity_path in entity_paths:
+            path = f"{CONFIG}/{entity_path}"
+            self._take(entity_path, path, await self._store.read(path))
 
     async def _load_all(self) -> None:
         found = await self._store.read_tree(CONFIG)

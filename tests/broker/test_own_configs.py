@@ -10,6 +10,7 @@ import pytest
 
 from signalbox.broker.own_configs import OwnConfigs
 from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.store.port import StoreUnavailable
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest
@@ -37,6 +38,9 @@ class Judge:
         self.asked: list[tuple[Configs | None, Configs | None]] = []
         self._faults = list(faults)
 
+    async def catch_up(self) -> None:
+        raise StoreUnavailable("the store is away")  # judged by what is known
+
     async def __call__(self, for_all: Configs | None, for_this: Configs | None) -> list[str]:
         self.asked.append((for_all, for_this))
         return self._faults
@@ -55,7 +59,7 @@ def resource(name: str, changes: Mapping[str, str | None], kind: int = BROKER) -
 
 
 def refusal(judge: Judge, asked: Any, key: ApiKey = ApiKey.INCREMENTAL_ALTER_CONFIGS) -> tuple[Error, str] | None:
-    own = OwnConfigs(1, NODE_CONFIG, Values())
+    own = OwnConfigs(1, NODE_CONFIG, Values(), judge.catch_up)
     own.judge = judge
     return asyncio.run(own.refusal(key, asked))
 

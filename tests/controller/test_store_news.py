@@ -112,3 +112,25 @@ def test_what_cannot_be_read_is_told() -> None:
         news.close()
 
     run_with_stores(1, scenario)
+
+
+def test_a_broker_that_says_something_else_is_news() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, brokers: MemoryMetadataStore) -> None:
+        told: list[int] = []
+        reader = Reader()
+        await store.commit([Create("/controller_epoch", b"1")])
+        news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
+        await brokers.open_session()
+        await register(brokers, registration(1))
+        news.open()
+        news.look_at_brokers()
+        await reader.until([1], "brokers")
+        await asyncio.gather(*TASKS)  # the second look, which follows the new watch
+        told.append(len(reader.brokers))
+        await brokers.commit([Write(broker_id_path(1), registration(1, rack="elsewhere").encode())])
+        while len(reader.brokers) == told[0]:
+            await reader.news.wait()
+            reader.news.clear()
+        news.close()
+
+    run_with_stores(2, scenario)

@@ -8,6 +8,7 @@ import pytest
 
 from signalbox.common.audit_event import AuditKind
 from signalbox.network.binding import BindError
+from signalbox.network.listener_security import ListenerSecurity
 from signalbox.network.ports import NetworkPorts
 from signalbox.network.socket_server import SocketServer
 from signalbox.protocol.api_table import ApiKey
@@ -162,5 +163,53 @@ def test_protected_connections_on_top_of_the_limit_cost_idle_clients() -> None:
             assert await oldest.ended()
             assert await second.ask(ApiKey.METADATA, 1, b"x") == b"\0\0\0\2x"
             assert await peer.ask(ApiKey.METADATA, 1, b"x") == b"\0\0\0\2x"
+
+    asyncio.run(main())
+
+
+def test_listeners_are_added_and_removed_while_others_serve() -> None:
+    async def main() -> None:
+        async with serving(TWO) as served:
+            stays = await served.dial("CLIENT")
+            await stays.ask(ApiKey.METADATA, 1)
+            more = {
+                "listeners": TWO["listeners"] + ",GUEST://127.0.0.1:0",
+                "listener.security.protocol.map": TWO["listener.security.protocol.map"] + ",GUEST:PLAINTEXT",
+            }
+            table, settings = configured(TWO | more)
+            served.server.add_listeners(table, settings, {"GUEST": ListenerSecurity()})
+            served.ports["GUEST"] = served.server.table.row("GUEST").port
+            assert served.server.table.row("CLIENT").port == served.ports["CLIENT"]
+            guest = await served.dial("GUEST")
+            await guest.ask(ApiKey.METADATA, 1)
+            assert served.trail.of(AuditKind.CONNECTION_OPEN)[-1].listener == "GUEST"
+            served.server.add_listeners(*configured(TWO), {})
+            assert "GUEST" not in served.server.table
+            await guest.ask(ApiKey.METADATA, 1)  # served until it is removed
+            await served.server.remove_listeners(0)
+            assert await guest.ended()
+            await stays.ask(ApiKey.METADATA, 1)
+            with pytest.raises(ConnectionError):
+                await served.dial("GUEST")
+            for dialled in (stays, guest):
+                dialled.close()
+
+    asyncio.run(main())
+
+
+def test_listeners_that_cannot_be_bound_change_nothing() -> None:
+    async def main() -> None:
+        async with serving(TWO) as served:
+            with socket.create_server(("127.0.0.1", 0)) as taken:
+                more = {
+                    "listeners": TWO["listeners"] + f",A://127.0.0.1:0,B://127.0.0.1:{taken.getsockname()[1]}",
+                    "listener.security.protocol.map": TWO["listener.security.protocol.map"]
+                    + ",A:PLAINTEXT,B:PLAINTEXT",
+                }
+                before, descriptors = served.server.table, len(os.listdir("/proc/self/fd"))
+                with pytest.raises(BindError, match="B"):
+                    served.server.add_listeners(*configured(TWO | more), {})
+                assert served.server.table is before
+                assert len(os.listdir("/proc/self/fd")) == descriptors
 
     asyncio.run(main())

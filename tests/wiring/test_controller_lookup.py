@@ -11,9 +11,9 @@ import pytest
 from signalbox.client.client_security import sasl_login
 from signalbox.client.connection_settings import ConnectionSecurity
 from signalbox.metadata.controller_claim import encode_claim
-from signalbox.metadata.layout import CONTROLLER, create_roots
+from signalbox.metadata.layout import CONTROLLER, broker_id_path, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Create, Delete
+from signalbox.metadata.store.port import Create, Delete, Write
 from signalbox.wiring.controller_lookup import StoredControllerLookup
 from tests.controller.cluster import register, registration
 
@@ -85,6 +85,18 @@ def test_a_change_of_controller_and_none_at_all() -> None:
         assert await watching.next() is None
         await watching.store.commit([Create(CONTROLLER, encode_claim(2, 0))])
         assert (await watching.next()).node_id == 2
+
+    run(scenario)
+
+
+def test_a_controller_that_is_told_of_elsewhere() -> None:
+    async def scenario(watching: Watching) -> None:
+        await register(watching.store, registration(1))
+        await watching.store.commit([Create(CONTROLLER, encode_claim(1, 0))])
+        assert tuple((await watching.next()).address) == ("host1", 9102 - 1)
+        moved = registration(1, privileged_listener="CLIENT")
+        await watching.store.commit([Write(broker_id_path(1), moved.encode())])
+        assert tuple((await watching.next()).address) == ("host1", 9001)
 
     run(scenario)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+
 import pytest
 
 from signalbox.client.connection_settings import PLAINTEXT
@@ -45,3 +48,42 @@ def test_what_is_missing_is_said_once_and_without_secrets(caplog: pytest.LogCapt
     assert "peers cannot be reached on listener REPLICATION" in line
     assert "listener.name.replication.plain.sasl.jaas.config" in line
     assert "secret" not in line
+
+
+def test_another_password_is_used_from_the_next_login_on() -> None:
+    known, where = peers(), endpoint("SECURED", SecurityProtocol.SASL_PLAINTEXT)
+    missing = endpoint("REPLICATION", SecurityProtocol.SASL_PLAINTEXT)
+    secured = known.of(where)
+    assert known.of(missing) == PLAINTEXT
+    jaas = JAAS.replace("secret", "changed")
+    given = {**GIVEN, "listener.name.secured.plain.sasl.jaas.config": jaas}
+    given["listener.name.replication.plain.sasl.jaas.config"] = jaas
+    settings, _ = read_network_settings(given, ["REPLICATION", "SECURED"])
+
+    def password() -> bytes:
+        assert secured.sasl is not None
+        return bytes(secured.sasl.begin().first()).rpartition(b"\0")[2]
+
+    known.renew(settings, ())  # of other listeners
+    assert password() == b"secret"
+    known.renew(settings, {"SECURED"})
+    assert known.of(where) is secured
+    assert password() == b"changed"
+    assert known.of(missing).sasl is not None, "what was missing is there now"
+
+
+def test_a_login_that_must_be_made_ready_first_still_is() -> None:
+    fetched: list[str] = []
+
+    async def fetch() -> None:
+        fetched.append("token")
+
+    known = peers()
+    secured = known.of(endpoint("SECURED", SecurityProtocol.SASL_PLAINTEXT))
+    assert secured.sasl is not None
+    assert secured.sasl.ready is not None
+    asyncio.run(secured.sasl.ready())
+    key = ("SECURED", SecurityProtocol.SASL_PLAINTEXT)
+    known._logins[key] = replace(known._logins[key], ready=fetch)
+    asyncio.run(secured.sasl.ready())
+    assert fetched == ["token"]

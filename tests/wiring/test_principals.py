@@ -125,3 +125,26 @@ def test_whatever_a_builder_raises_keeps_the_peer_out(caplog: pytest.LogCaptureF
     with pytest.raises(PrincipalRefused, match="the principal builder failed"):
         build_principal(found, evidence("CLIENT"))
     assert "TypeError" in caplog.text
+
+
+def test_builders_of_listeners_that_are_added_or_have_other_rules() -> None:
+    settings, given = network()
+    principals, _ = read_principals(settings, ["CLIENT"], given)
+    before = principals.builders["CLIENT"]
+    principals.renew(settings, ["OTHER"], given)
+    evidence = AuthenticationEvidence(SecurityProtocol.SSL, "10.0.0.7", "OTHER", "CN=me,O=us")
+    assert str(principals.build(evidence)) == "User:CN=me,O=us"
+    settings, given = network(listener__name__other__ssl__principal__mapping__rules="RULE:^CN=(.*?),.*$/$1/")
+    principals.renew(settings, ["OTHER"], given)
+    assert str(principals.build(evidence)) == "User:me"
+    assert principals.builders["CLIENT"] is before
+
+
+def test_a_builder_that_cannot_be_made_leaves_the_one_there_is(caplog: pytest.LogCaptureFixture) -> None:
+    settings, given = network()
+    principals, _ = read_principals(settings, NAMES, given)
+    before = principals.builders["OTHER"]
+    settings, given = network(listener__name__other__principal__builder__class=f"{HERE}.Broken")
+    principals.renew(settings, ["OTHER"], given)
+    assert principals.builders["OTHER"] is before
+    assert "no database" in caplog.text

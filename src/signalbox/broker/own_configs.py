@@ -7,7 +7,8 @@ listeners must be sent to the broker that it is about, as Kafka's tools and clie
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
 from signalbox.broker.config_resources import ConfigResourceType
@@ -17,6 +18,7 @@ from signalbox.common.listener_key import LISTENER_PREFIX
 from signalbox.controller.config_control import increments, replacement
 from signalbox.controller.config_resource import Resource, ResourceType
 from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.store.port import StoreError
 from signalbox.network.config_rows import NETWORK_CONFIG
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
@@ -33,12 +35,16 @@ async def _not_ready(for_all: Configs | None, for_this: Configs | None) -> list[
 
 
 class OwnConfigs:
-    """`judge` knows the sockets, which come after whoever answers requests."""
+    """`judge` knows the sockets, which come after whoever answers requests. `catch_up` makes `values` know what was
+    stored up to now: the last change may not have been heard of yet."""
 
-    def __init__(self, node_id: int, table: ConfigTable, values: ConfigValues) -> None:
+    def __init__(
+        self, node_id: int, table: ConfigTable, values: ConfigValues, catch_up: Callable[[], Awaitable[None]]
+    ) -> None:
         self._node_id = node_id
         self._table = table
         self._values = values
+        self._catch_up = catch_up
         self.judge: Judge = _not_ready
 
     async def refusal(self, api_key: ApiKey, resource: Any) -> tuple[Error, str] | None:
@@ -55,6 +61,8 @@ class OwnConfigs:
                 f"Unexpected broker id, expected {self._node_id} or empty string, but received {name}: only broker"
                 f" {name} can tell whether it can obey these configs",
             )
+        with suppress(StoreError):  # then it cannot be stored either, which the controller will say
+            await self._catch_up()
         try:
             configs = self._after(api_key, resource)
         except KafkaError as refused:

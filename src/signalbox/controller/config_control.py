@@ -14,6 +14,7 @@ from enum import IntEnum
 from signalbox.controller.config_resource import Resource, find_resource
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, UNCLEAN_KEY, ControllerContext
 from signalbox.controller.decision import Decision, Effect, Inputs, LeadersAnnounced
+from signalbox.controller.listener_change import LISTENER_KEYS, refuse_listeners
 from signalbox.controller.partition_control import bring_online
 from signalbox.controller.ports import PolicyViolation
 from signalbox.controller.records import ConfigsSet, Record
@@ -96,6 +97,7 @@ def _decide(
             resource = find_resource(context, inputs, *key)
             configs = change(resource)
             resource.refuse(configs)
+            _refuse_listeners(context, resource, configs)
             _ask_policy(inputs, resource, configs)
         except KafkaError as refusal:
             outcomes[key] = _Outcome(*key, refusal.error, refusal.message)
@@ -189,6 +191,13 @@ def _refuse_repeated(names: Sequence[str]) -> None:
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise KafkaError(Error.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(repeated)}")
+
+
+def _refuse_listeners(context: ControllerContext, resource: Resource, configs: Configs) -> None:
+    if not resource.is_broker or not resource.name:
+        return
+    if any(configs.get(key) != resource.configs.get(key) for key in LISTENER_KEYS):
+        refuse_listeners(context, int(resource.name), configs)
 
 
 def _ask_policy(inputs: Inputs, resource: Resource, configs: Configs) -> None:

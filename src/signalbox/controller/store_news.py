@@ -49,6 +49,8 @@ class StoreNews:
         self._cancel: list[Callable[[], None]] = []
         self._is_open = False
         self._again: dict[str, bool] = {}
+        self._registrations: dict[int, Callable[[], None]] = {}
+        self._told: Mapping[int, LiveBroker] | None = None
 
     def open(self) -> None:
         """Watch from now on."""
@@ -61,9 +63,9 @@ class StoreNews:
     def close(self) -> None:
         """Watch no more. A look under way tells nothing: for a later term it would be old."""
         self._is_open = False
-        for cancel in self._cancel:
+        for cancel in (*self._cancel, *self._registrations.values()):
             cancel()
-        self._cancel = []
+        self._cancel, self._registrations, self._told = [], {}, None
 
     def look_at_brokers(self) -> None:
         """Read the registrations (again)."""
@@ -96,7 +98,19 @@ class StoreNews:
     async def _read_brokers(self) -> None:
         brokers = await load_brokers(self._store)
         if self._is_open:
-            self._reader.brokers_are(brokers)
+            self._watch_registrations(brokers)
+            if brokers != self._told:
+                self._told = brokers
+                self._reader.brokers_are(brokers)
+
+    def _watch_registrations(self, brokers: Mapping[int, LiveBroker]) -> None:
+        """What a broker says about itself can change while it lives (its listeners: KIP-226)."""
+        for broker_id in self._registrations.keys() - brokers.keys():
+            self._registrations.pop(broker_id)()
+        for broker_id in brokers.keys() - self._registrations.keys():
+            path = layout.broker_id_path(broker_id)
+            self._registrations[broker_id] = self._store.watch(path, self.look_at_brokers)
+            self._again[layout.BROKER_IDS] = True  # it may have changed between the look and the watch
 
     async def _read_log_dirs(self) -> None:
         for path, entry in (await self._store.read_tree(layout.LOG_DIR_EVENTS)).items():

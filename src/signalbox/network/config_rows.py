@@ -27,7 +27,13 @@ from signalbox.common.config_table import (
     one_of,
 )
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES
-from signalbox.network.listener_entry import DEFAULT_LISTENERS, DEFAULT_PROTOCOL_MAP
+from signalbox.network.listener_entry import (
+    ADVERTISED_LISTENERS,
+    DEFAULT_LISTENERS,
+    DEFAULT_PROTOCOL_MAP,
+    LISTENERS,
+    PROTOCOL_MAP,
+)
 from signalbox.security.oauth.config_rows import LOGIN_ROWS, VALIDATION_ROWS
 
 _INT_MAX = 2**31 - 1
@@ -156,6 +162,8 @@ _RENEWED_WITH_A_LISTENER = ("ssl.", "sasl.", "connections.max.reauth.ms")
 def _dynamic(name: str) -> Dynamic:
     if name in _LIMITS:
         return Dynamic.CLUSTER_WIDE
+    if name in (LISTENERS, ADVERTISED_LISTENERS, PROTOCOL_MAP):
+        return Dynamic.PER_BROKER
     # Without a listener's prefix these are refused, but DescribeConfigs shows them as keys that can change (KIP-226).
     return Dynamic.PER_BROKER if name.startswith("ssl.") else Dynamic.READ_ONLY
 

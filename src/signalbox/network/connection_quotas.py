@@ -93,7 +93,8 @@ class ConnectionQuotas:
             before = self._listeners.get(name)
             if before is not None and before.creation_rate.per_second == after.creation_rate.per_second:
                 after.creation_rate = before.creation_rate
-        self._limits, self._listeners = limits, listeners
+        # Who is still connected to a listener that goes is counted on.
+        self._limits, self._listeners = limits, {**self._listeners, **listeners}
 
     def wait_seconds(self, listener: str) -> float:
         """How long the acceptor of `listener` should leave newcomers in the kernel; 0 is not at all."""

@@ -16,7 +16,6 @@ from itertools import count
 
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import host_port
-from signalbox.common.metrics import MetricName
 from signalbox.network.acceptor import Accepted, Acceptor
 from signalbox.network.binding import BindError, bind_listener
 from signalbox.network.connection import Connection
@@ -26,22 +25,22 @@ from signalbox.network.idle_expiry import IdleExpiry
 from signalbox.network.jwks_keeper import JwksKeeper
 from signalbox.network.limits_reading import read_expiry_limits, read_limits, read_quotas
 from signalbox.network.listener import Listener
+from signalbox.network.listener_change import added_rows
 from signalbox.network.listener_security import ListenerSecurity
 from signalbox.network.listener_table import ListenerRow, ListenerTable
 from signalbox.network.network_settings import NetworkSettings
-from signalbox.network.plane import CONTROL, CONTROLLER, DATA, PREFIXES, IdleMeter, Plane
+from signalbox.network.plane import CONTROL, CONTROLLER, DATA, Plane
 from signalbox.network.ports import NetworkPorts
 from signalbox.network.reception import Reception
 from signalbox.network.refusals import Refusals
 from signalbox.network.request_queue import RequestQueue
+from signalbox.network.server_gauges import ServerGauges
 from signalbox.security.tls.listener_tls import ListenerTls
 from signalbox.transport.data_channel import DataChannel
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.socket_address import tune
 from signalbox.transport.tls_channel import TlsDataChannel
 from signalbox.transport.tls_session import TlsFactory, TlsSession
-
-_NO_MEMORY_BOUND = 2**63 - 1  # what Kafka says while queued.max.request.bytes is -1
 
 log = logging.getLogger("signalbox.network")
 
@@ -63,7 +62,7 @@ class SocketServer:
         self._next_index = count()
         self._sockets: dict[str, socket.socket] = {}
         self._receptions: dict[str, Reception] = {}
-        self._acceptors: list[Acceptor] = []
+        self._acceptors: dict[str, Acceptor] = {}
         self._tls = {name: guards.tls for name, guards in ports.security.items() if guards.tls is not None}
         self._expiry = IdleExpiry(
             self.connections, read_expiry_limits(settings.everywhere), ports.clock, self._every_sweep
@@ -74,7 +73,8 @@ class SocketServer:
         }
         self.planes = {name: Plane(name, queue) for name, queue in self._queues.items()}
         self.planes[DATA] = Plane(DATA, data_loop)
-        self._register_metrics()
+        self._gauges = ServerGauges(ports.metrics, ports.clock)
+        self._gauges.show_server((self.planes[name] for name in {DATA, *(row.plane for row in table)}), data_loop.pool)
 
     async def start_listening(self) -> dict[str, int]:
         """Bind every listener; the ports by listener name. BindError names all listeners that could not, and leaves
@@ -91,47 +91,90 @@ class SocketServer:
                 sock.close()
             self._sockets.clear()
             raise BindError(faults)
-        ports = {name: sock.getsockname()[1] for name, sock in self._sockets.items()}
-        nameless = any(row.advertised is not None and not row.advertised.host for row in self.table)
-        self.table = self.table.with_bound_ports(ports, socket.getfqdn() if nameless else "")
-        return ports
+        self.table = self._with_ports(self.table)
+        return self._bound_ports()
+
+    def _bound_ports(self) -> dict[str, int]:
+        return {name: sock.getsockname()[1] for name, sock in self._sockets.items()}
+
+    def _with_ports(self, table: ListenerTable) -> ListenerTable:
+        nameless = any(row.advertised is not None and not row.advertised.host for row in table)
+        return table.with_bound_ports(self._bound_ports(), socket.getfqdn() if nameless else "")
 
     async def enable(self) -> None:
         """Begin to accept and serve: the control plane first. Keys that tokens are checked with are waited for a
         moment, so that the first clients are not refused."""
-        loop = self._data_loop
         for keeper in self._keepers():
             keeper.start()
         waits = [asyncio.to_thread(keeper.wait_for_first_try, _FIRST_KEYS_S) for keeper in self._keepers()]
         await asyncio.gather(*waits)
         for row in sorted(self.table, key=lambda row: row.plane == DATA):
-            acceptor: Acceptor
-            reception = self._reception(row)
-            sock = self._sockets[row.name]
-            if row.plane == DATA:
-                acceptor = DataAcceptor(loop, sock, reception.wait_seconds, self._data_receiver(reception))
-            else:
-                acceptor = ControlAcceptor(loop.asyncio_loop, sock, reception, loop.pool, self._tls_factory(row))
-            self._acceptors.append(acceptor)
-            self._register_listener(reception, acceptor)
-            acceptor.start()
+            self._serve(row)
         self._expiry.start()
         log.info("listening on %s", ", ".join(f"{row.name} ({host_port(row.host, row.port)})" for row in self.table))
+
+    def _serve(self, row: ListenerRow) -> None:
+        """Accept on a bound listener from now on."""
+        acceptor: Acceptor
+        loop, reception, sock = self._data_loop, self._reception(row), self._sockets[row.name]
+        if row.plane == DATA:
+            acceptor = DataAcceptor(loop, sock, reception.wait_seconds, self._data_receiver(reception))
+        else:
+            acceptor = ControlAcceptor(loop.asyncio_loop, sock, reception, loop.pool, self._tls_factory(row))
+        self._acceptors[row.name] = acceptor
+        self._gauges.show_listener(reception, acceptor)
+        acceptor.start()
+
+    def add_listeners(
+        self, table: ListenerTable, settings: NetworkSettings, security: Mapping[str, ListenerSecurity]
+    ) -> None:
+        """Become `table`, but for the listeners that it lacks: bind and serve its new ones, and tell of the others what
+        it says. BindError leaves everything as it was."""
+        backlog = settings.everywhere.number("socket.listen.backlog.size")
+        bound: dict[str, socket.socket] = {}
+        try:
+            for row in added_rows(self.table, table):
+                bound[row.name] = bind_listener(row.name, row.host, row.port, backlog)
+        except BindError:
+            for sock in bound.values():
+                sock.close()
+            raise
+        self._sockets |= bound
+        self._guard_with({name: security[name] for name in bound})
+        self._tls |= {name: tls for name in bound if (tls := security[name].tls) is not None}
+        self._settings, self.table = settings, self._with_ports(table)
+        self._quotas.change(*read_limits(self.table, settings))
+        for name in bound:
+            self._serve(self.table.row(name))
+            log.info("listening on %s too", self.table.row(name).name)
+
+    async def remove_listeners(self, drain_seconds: float) -> None:
+        """Accept no more on the listeners that `table` lacks; their connections may finish what they are at, for so
+        long, and are closed then."""
+        gone = [name for name in self._acceptors if name not in self.table]
+        for name in gone:
+            self._acceptors.pop(name).stop()
+            self._sockets.pop(name)
+        if any(self._receptions[name].connections for name in gone):
+            await asyncio.sleep(drain_seconds)
+        for name in gone:
+            self._receptions.pop(name).close_all("the listener was removed")
+            self._tls.pop(name, None)
+            self._gauges.forget_listener(name)
+            log.info("no longer listening on %s", name)
 
     def reconfigure(self, settings: NetworkSettings, security: Mapping[str, ListenerSecurity]) -> None:
         """Other limits, and the SASL mechanisms in `security` for connections that come from now on; those that stand
         are left alone. TLS has its own way (`replace_tls`)."""
-        for name in security.keys() & self._ports.security.keys():
-            for keeper in self._ports.security[name].keepers:
-                keeper.close()
-        self._settings, self._ports.security = settings, {**self._ports.security, **security}
+        self._guard_with(security)
+        self._settings = settings
         self._quotas.change(*read_limits(self.table, settings))
         for name, reception in self._receptions.items():
             reception.listener.settings = settings.listener(name)
 
     async def stop_accepting(self) -> None:
         """Close the listening sockets; connections stay."""
-        for acceptor in self._acceptors:
+        for acceptor in self._acceptors.values():
             acceptor.stop()
         self._acceptors.clear()
 
@@ -162,6 +205,16 @@ class SocketServer:
             raise KeyError(f"listener {listener_name} has no TLS to replace")
         self._tls[listener_name] = tls
         log.info("listener %s has new keys or certificates", listener_name)
+
+    def _guard_with(self, security: Mapping[str, ListenerSecurity]) -> None:
+        """Other guards of these listeners, and other keepers of keys with them."""
+        before = self._ports.security
+        for name, guards in security.items():
+            for keeper in before[name].keepers if name in before else ():
+                keeper.close()
+            for keeper in guards.keepers:
+                keeper.start()
+        self._ports.security = {**before, **security}
 
     def _keepers(self) -> list[JwksKeeper]:
         return [keeper for security in self._ports.security.values() for keeper in security.keepers]
@@ -209,27 +262,6 @@ class SocketServer:
         in_use, name, threads = self._tls, row.name, self._data_loop.threads
         executor = threads.data if row.plane == DATA else threads.control
         return lambda: TlsSession(in_use[name].context, executor, server_side=True)
-
-    def _register_metrics(self) -> None:
-        metrics, pool = self._ports.metrics, self._data_loop.pool
-        for name in {DATA, *(row.plane for row in self.table)}:
-            self.planes[name].register(metrics, self._ports.clock)
-        metrics.gauge(MetricName("kafka.network", "SocketServer", "MemoryPoolAvailable"), lambda: _NO_MEMORY_BOUND)
-        metrics.gauge(MetricName("kafka.network", "SocketServer", "MemoryPoolUsed"), lambda: pool.used_bytes)
-        metrics.gauge(MetricName("kafka.network", "SocketServer", "MemoryPoolIdle"), lambda: pool.idle_bytes)
-
-    def _register_listener(self, reception: Reception, acceptor: Acceptor) -> None:
-        gauge, listener = self._ports.metrics.gauge, reception.listener
-        row, connections = listener.row, reception.connections
-        accepting = IdleMeter(lambda: acceptor.paused_seconds, self._ports.clock)
-        blocked = MetricName("kafka.network", "Acceptor", PREFIXES[row.plane] + "AcceptorBlockedPercent")
-        gauge(blocked, lambda: 1 - accepting.read(), {"listener": row.name})
-        tags = {"listener": row.name, "networkProcessor": "0"}
-        gauge(MetricName("kafka.server", "socket-server-metrics", "connection-count"), lambda: len(connections), tags)
-        created = MetricName("kafka.server", "socket-server-metrics", "connection-creation-total")
-        gauge(created, lambda: listener.accepted, tags)
-        says = {"listener": row.name, "plane": row.plane, "forced": str(row.forced).lower()}
-        gauge(MetricName("signalbox.network", "Listener", "Info"), lambda: 1, says)
 
     def _every_sweep(self) -> None:
         """Give memory back; make room where protected connections came on top of the broker's limit."""

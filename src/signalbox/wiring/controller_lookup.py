@@ -38,6 +38,7 @@ class StoredControllerLookup:
         self._node: Node | None = None
         self._changed = asyncio.Event()
         self._cancel_watch: Callable[[], None] | None = None
+        self._registration: tuple[int, Callable[[], None]] | None = None  # whose is watched: its listeners may change
         self._following: asyncio.Task[None] | None = None
         self.on_change: Callable[[], None] = lambda: None
 
@@ -53,6 +54,8 @@ class StoredControllerLookup:
     async def stop(self) -> None:
         if self._cancel_watch is not None:
             self._cancel_watch()
+        if self._registration is not None:
+            self._registration[1]()
         if self._following is not None:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
@@ -77,6 +80,7 @@ class StoredControllerLookup:
         if claim is None:
             return None
         broker_id = decode_claim(claim.data)
+        self._watch_registration(broker_id)
         entry = await self._store.read(broker_id_path(broker_id))
         if entry is None or entry.data is None:
             # Elected, yet its registration is being renewed: look again shortly.
@@ -88,3 +92,9 @@ class StoredControllerLookup:
         if endpoint is None:
             return None
         return Node(broker_id, Address(endpoint.host, endpoint.port), security=self._secure(endpoint))
+
+    def _watch_registration(self, broker_id: int) -> None:
+        if self._registration is None or self._registration[0] != broker_id:
+            if self._registration is not None:
+                self._registration[1]()
+            self._registration = (broker_id, self._store.watch(broker_id_path(broker_id), self._changed.set))

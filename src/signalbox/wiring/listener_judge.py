@@ -10,24 +10,29 @@ from dataclasses import dataclass, replace
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.listener_key import read_listener_key
 from signalbox.metadata.entity_config import Configs
+from signalbox.network.listener_change import change_faults
 from signalbox.network.listener_security import ListenerSecurity
+from signalbox.network.listener_table import ListenerTable, read_listener_table
 from signalbox.network.network_settings import listener_prefix
 from signalbox.network.socket_server import SocketServer
 from signalbox.security.sasl.scram import ScramCredentials
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.guards import Doors, read_doors
+from signalbox.wiring.principals import principal_faults
 from signalbox.wiring.tls_renewal import TlsChange, TlsRenewal
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Listeners as they would be: `doors` with everything, `tls` and `logins` for those whose TLS and SASL are to be
-    replaced."""
+    """Listeners as they would be: `doors` with everything, made of all keys `given`; `tls` and `logins` for those whose
+    TLS and SASL are to be replaced, `principals` the names of those whose rules are new."""
 
     doors: Doors
+    given: Mapping[str, str]
     tls: tuple[TlsChange, ...]
     logins: Mapping[str, ListenerSecurity]
+    principals: tuple[str, ...]
     faults: tuple[str, ...]
 
 
@@ -62,22 +67,36 @@ class ListenerJudge:
         return sorted(key for key in live.keys() | self.obeyed.keys() if live.get(key) != self.obeyed.get(key))
 
     def _propose(self, live: Configs) -> Proposal:
+        given = {**self._config.given, **live}
         doors, faults = read_doors(self._config, live, self._scram_credentials)
+        table, _ = read_listener_table(given)
+        if table is not None:
+            faults = change_faults(self._server.table, table) + faults
+            faults += principal_faults(doors.network, [row.name for row in table])
         changes = []
         changed = self.changed(live)
-        for name in () if faults else self._with_other_tls(changed):
-            change, more = self._renewal.prepare(name, {**self._config.given, **live})
+        for name in () if faults else self._with_other_tls(changed, doors.table):
+            change, more = self._renewal.prepare(name, given)
             faults += more
             if change is not None:
                 changes.append(change)
-        logins = {name: guards for name, guards in doors.security.items() if _touches_logins(name, changed)}
-        return Proposal(doors, tuple(changes), logins, tuple(str(_without_secret(fault)) for fault in faults))
+        logins = {
+            name: guards
+            for name, guards in doors.security.items()
+            if name in self._server.table and _touches_logins(name, changed)
+        }
+        principals = tuple(
+            row.name for row in doors.table if row.name not in self._server.table or _touches_rules(row.name, changed)
+        )
+        said = tuple(str(_without_secret(fault)) for fault in faults)
+        return Proposal(doors, given, tuple(changes), logins, principals, said)
 
-    def _with_other_tls(self, changed: list[str]) -> list[str]:
+    def _with_other_tls(self, changed: list[str], table: ListenerTable) -> list[str]:
         return [
             row.name
             for row in self._server.table
-            if self._server.tls_of(row.name) is not None
+            if row.name in table
+            and self._server.tls_of(row.name) is not None
             and any(key.startswith(listener_prefix(row.name) + "ssl.") for key in changed)
         ]
 
@@ -85,6 +104,10 @@ class ListenerJudge:
 def _touches_logins(listener: str, changed: list[str]) -> bool:
     prefix = listener_prefix(listener)
     return any(key.startswith(prefix) and ("sasl." in key or "reauth" in key) for key in changed)
+
+
+def _touches_rules(listener: str, changed: list[str]) -> bool:
+    return f"{listener_prefix(listener)}ssl.principal.mapping.rules" in changed
 
 
 def _without_secret(fault: ConfigFault) -> ConfigFault:

@@ -1,46 +1,67 @@
 """Dynamic configs of this broker's listeners, obeyed as soon as the store tells of them (KIP-226): connection limits,
-TLS and SASL. Connections that stand are left alone; those that come find the new ones.
+TLS, SASL, and the listeners themselves. Connections that stand are left alone; those that come find the new ones.
+
+A listener that is added is bound first and told of then; one that is removed is taken from the registration first, so
+that clients hear of it from the controller, and its connections are closed after a while.
 
 They have been judged before they were stored. What cannot be obeyed all the same, because a file has gone meanwhile or
-another program stored it, is said in the log, and everything stays as it was.
+another program stored it, is said in the log and tried again later, and everything stays as it was.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.store.port import StoreError
+from signalbox.network.binding import BindError
 from signalbox.network.socket_server import SocketServer
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.listener_judge import ListenerJudge, Proposal
 from signalbox.wiring.peer_security import PeerSecurity
+from signalbox.wiring.principals import Principals
 from signalbox.wiring.tls_renewal import TlsRenewal
+
+DRAIN_SECONDS = 2.0  # for clients of a listener that was removed, to hear of it and go elsewhere
+_RETRY_S = 5.0
 
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """What is told of other listeners and of other keys for them."""
+
+    server: SocketServer
+    tls: TlsRenewal
+    peers: PeerSecurity
+    principals: Principals
+
+
 class ListenerReload:
-    """`start` when the sockets are served: what was changed between the start and then is caught up with."""
+    """`start` when the sockets are served: what was changed between the start and then is caught up with. `announce`
+    registers what the server's table says now."""
 
     def __init__(
         self,
         dynamic: DynamicBrokerConfig,
         judge: ListenerJudge,
-        server: SocketServer,
-        renewal: TlsRenewal,
-        peers: PeerSecurity,
+        renewed: Renewed,
+        announce: Callable[[], Awaitable[None]],
     ) -> None:
         self.judge = judge
         self._dynamic = dynamic
-        self._server = server
-        self._renewal = renewal
-        self._peers = peers
+        self._renewed = renewed
+        self._announce = announce
         self._news = asyncio.Event()
         self._cancel: Callable[[], None] | None = None
         self._following: asyncio.Task[None] | None = None
+        self._unannounced = False
+        self._said: tuple[str, ...] = ()
 
     def start(self, repository: ConfigRepository) -> None:
         """Follow the changes."""
@@ -65,6 +86,8 @@ class ListenerReload:
             self._news.clear()
             try:
                 await self._obey()
+            except (BindError, StoreError) as error:
+                self._try_again((str(error),))
             except Exception:
                 log.exception("dynamic configs of listeners")
 
@@ -75,15 +98,30 @@ class ListenerReload:
             return
         proposal = await self.judge.propose(live)
         if proposal.faults:
-            for fault in proposal.faults:
-                log.error("the dynamic configs of this broker's listeners are not obeyed: %s", fault)
+            self._try_again(proposal.faults)
             return
-        self._apply(proposal)
-        self.judge.obeyed = live
+        await self._apply(proposal)
+        self.judge.obeyed, self._said = live, ()
         log.info("obeyed from now on: %s", ", ".join(changed))
 
-    def _apply(self, proposal: Proposal) -> None:
-        self._server.reconfigure(proposal.doors.network, proposal.logins)
+    def _try_again(self, faults: tuple[str, ...]) -> None:
+        """Say what is wrong, once, and look again later: a file may come, a port may become free."""
+        for fault in faults if faults != self._said else ():
+            log.error("the dynamic configs of this broker's listeners are not obeyed: %s", fault)
+        self._said = faults
+        asyncio.get_running_loop().call_later(_RETRY_S, self._news.set)
+
+    async def _apply(self, proposal: Proposal) -> None:
+        doors, server = proposal.doors, self._renewed.server
+        told = server.table.advertised_endpoints()
+        self._renewed.principals.renew(doors.network, proposal.principals, proposal.given)
+        server.add_listeners(doors.table, doors.network, doors.security)
+        server.reconfigure(doors.network, proposal.logins)
         for change in proposal.tls:
-            self._renewal.apply(change)
-        self._peers.renew(proposal.doors.network)
+            self._renewed.tls.apply(change)
+        self._renewed.peers.renew(doors.network, proposal.logins)
+        if server.table.advertised_endpoints() != told or self._unannounced:
+            self._unannounced = True
+            await self._announce()
+            self._unannounced = False
+        await server.remove_listeners(DRAIN_SECONDS)

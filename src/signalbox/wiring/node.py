@@ -14,13 +14,13 @@ from typing import Any
 from signalbox.common.clock import SystemClock
 from signalbox.metadata.cluster_id import read_or_create_cluster_id
 from signalbox.metadata.layout import create_roots
-from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.housekeeping import Housekeeping
 from signalbox.wiring.metadata_store import open_store, refuse_unfinished_copy
+from signalbox.wiring.own_registration import own_registration
 from signalbox.wiring.parts import NodeParts, build_parts
 from signalbox.wiring.taken_addresses import refuse_taken_addresses
 
@@ -58,11 +58,11 @@ class Node:
         await create_roots(store)
         cluster_id = await read_or_create_cluster_id(store)
         parts = self._parts = await build_parts(self.config, store, cluster_id, self.clock, self._fail)
-        await refuse_taken_addresses(store, self.config)
+        await refuse_taken_addresses(store, self.config, parts.around.guards.doors.table)
         await parts.server.start_listening()
         if parts.metrics_page is not None:
             self._metrics_port = await parts.metrics_page.start()
-        await parts.keeper.register(self._registration(parts))
+        await parts.keeper.register(own_registration(self.config, parts.server.table, self.clock.now_ms()))
         parts.ways.start()
         await parts.server.enable()
         parts.reload.start(parts.around.repository)
@@ -114,19 +114,6 @@ class Node:
             await self._store.close()
         if parts is not None and not parts.data_loop.closed:
             parts.data_loop.close()
-
-    def _registration(self, parts: NodeParts) -> BrokerRegistration:
-        table = parts.server.table
-        privileged = table.privileged_listener_name
-        return BrokerRegistration(
-            broker_id=self.config.node_id,
-            endpoints=table.advertised_endpoints(),
-            rack=self.config["broker.rack"],
-            timestamp_ms=self.clock.now_ms(),
-            inter_broker_listener=table.inter_broker_listener_name,
-            control_plane_listener=table.control_plane_listener_name,
-            privileged_listener=None if privileged == table.inter_broker_listener_name else privileged,
-        )
 
     async def _hand_over(self, parts: NodeParts) -> None:
         """Ask the controller to move leadership away; give up after the configured tries (KIP-291, C3)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import ssl
+from collections.abc import Container
 from concurrent.futures import Executor
 from dataclasses import replace
 
@@ -43,18 +44,17 @@ class PeerSecurity:
             self._known[key] = PLAINTEXT if faults else self._renewable(key, security)
         return self._known[key]
 
-    def renew(self, settings: NetworkSettings) -> None:
-        """Other keys and passwords, for connections that are made from now on. What was known for a listener stays
-        where the new settings are no use."""
+    def renew(self, settings: NetworkSettings, listener_names: Container[str]) -> None:
+        """Other settings from now on, and other users and passwords for new connections to these listeners. The login
+        that was known stays where the new settings are no use."""
         self._settings = settings
         for key, known in list(self._known.items()):
-            security, faults = outbound_security(*key, settings)
-            if known == PLAINTEXT:
-                del self._known[key]
-            elif not faults and known.tls is not None and security.tls is not None:
-                known.tls.context = security.tls.context
-            if not faults and security.sasl is not None and key in self._logins:
-                self._logins[key] = security.sasl
+            if known.tls is None and known.sasl is None:
+                del self._known[key]  # there may be settings for it now
+            elif key in self._logins and key[0] in listener_names:
+                security, faults = outbound_security(*key, settings, self._handshakes)
+                if not faults and security.sasl is not None:
+                    self._logins[key] = security.sasl
 
     def renew_tls(self, listener_name: str, settings: ListenerSettings, context: ssl.SSLContext) -> None:
         """Use `context`, made from `settings`, for new connections to that listener of any peer."""
@@ -64,8 +64,15 @@ class PeerSecurity:
                 security.tls.context = context
 
     def _renewable(self, key: _Key, security: ConnectionSecurity) -> ConnectionSecurity:
-        """The same, but the password is looked up at every login."""
+        """The same, but user and password, or token, are looked up at every login."""
         if security.sasl is None:
             return security
         self._logins[key] = security.sasl
-        return replace(security, sasl=SaslLogin(security.sasl.mechanism, lambda: self._logins[key].begin()))
+
+        async def ready() -> None:
+            login = self._logins[key]
+            if login.ready is not None:
+                await login.ready()
+
+        renewed = SaslLogin(security.sasl.mechanism, lambda: self._logins[key].begin(), ready)
+        return replace(security, sasl=renewed)

@@ -8,6 +8,7 @@ listeners.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,8 @@ from signalbox.security.principal import (
 from signalbox.security.principal_mapping import PrincipalMapping, parse_principal_mapping
 from signalbox.wiring.import_path import load_class
 
+log = logging.getLogger(__name__)
+
 _CLASS_KEY, _RULES_KEY = "principal.builder.class", "ssl.principal.mapping.rules"
 _BUILT_IN = (
     "",
@@ -37,10 +40,22 @@ class Principals:
     """A principal builder that asks each listener's own; `serde` is for Envelopes."""
 
     serde: PrincipalSerde = field(default_factory=DefaultPrincipalBuilder)
-    builders: Mapping[str, PrincipalBuilder] = field(default_factory=dict)
+    builders: dict[str, PrincipalBuilder] = field(default_factory=dict)
 
     def build(self, evidence: AuthenticationEvidence) -> KafkaPrincipal:
         return self.builders[evidence.listener_name].build(evidence)
+
+    def renew(self, network: NetworkSettings, listener_names: Iterable[str], given: Mapping[str, str]) -> None:
+        """Make the builders of these listeners (anew): they were added, or have other rules. Faults are the judge's
+        business (`principal_faults`); a builder that cannot be made leaves its listener the one it has, or the
+        default."""
+        for name in listener_names:
+            faults: list[ConfigFault] = []
+            builder = _builder_of(name, network, given, self.serde, faults)
+            for fault in faults:
+                log.error("%s", fault)
+            if not faults or name not in self.builders:
+                self.builders[name] = builder
 
 
 def read_principals(
@@ -54,11 +69,17 @@ def read_principals(
     serde = _make("", network.everywhere, given, {}, faults)
     builders: dict[str, PrincipalBuilder] = {}
     for name in names:
-        settings = network.listener(name)
-        mapping = parse_principal_mapping(settings.text(_RULES_KEY))
-        shared = _CLASS_KEY not in settings.own and settings.text(_CLASS_KEY) not in _BUILT_IN
-        builders[name] = serde if shared else _make(name, settings, given, {name: mapping}, faults)
+        builders[name] = _builder_of(name, network, given, serde, faults)
     return Principals(serde, builders), faults
+
+
+def _builder_of(
+    name: str, network: NetworkSettings, given: Mapping[str, str], of_all: Any, faults: list[ConfigFault]
+) -> Any:
+    settings = network.listener(name)
+    mapping = parse_principal_mapping(settings.text(_RULES_KEY))
+    shared = _CLASS_KEY not in settings.own and settings.text(_CLASS_KEY) not in _BUILT_IN
+    return of_all if shared else _make(name, settings, given, {name: mapping}, faults)
 
 
 def principal_faults(network: NetworkSettings, listener_names: Iterable[str]) -> list[ConfigFault]:

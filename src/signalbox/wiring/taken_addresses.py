@@ -16,13 +16,15 @@ from signalbox.metadata.layout import BROKER_IDS, broker_id_path
 from signalbox.metadata.registration import decode_registration
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.network.listener_entry import ADVERTISED_LISTENERS, LISTENERS
+from signalbox.network.listener_table import ListenerTable
 from signalbox.wiring.configuration import NodeConfig
 
 log = logging.getLogger(__name__)
 
 
-async def refuse_taken_addresses(store: MetadataStore, config: NodeConfig) -> None:
-    """StartRefused names every advertised address that another broker is registered with."""
+async def refuse_taken_addresses(store: MetadataStore, config: NodeConfig, table: ListenerTable | None = None) -> None:
+    """StartRefused names every advertised address that another broker is registered with. `table` has the listeners
+    where they are not those of server.properties alone."""
     key = ADVERTISED_LISTENERS if config.given.get(ADVERTISED_LISTENERS, "").strip() else LISTENERS
     taken = await _addresses_of_others(store, config.node_id)
     faults = [
@@ -33,7 +35,7 @@ async def refuse_taken_addresses(store: MetadataStore, config: NodeConfig) -> No
             f"{host_port(endpoint.host, endpoint.port)}",
             "Advertise an address of this broker's own",
         )
-        for endpoint in config.listeners.advertised_endpoints()
+        for endpoint in (table or config.listeners).advertised_endpoints()
         if endpoint.host and endpoint.port and (endpoint.host.lower(), endpoint.port) in taken
     ]
     if faults:

@@ -1,0 +1,98 @@
+"""Whether the cluster could follow other listeners of a broker: judged before they are stored, by what every living
+broker has registered and by what is stored for it already (KIP-226; the broker itself has judged the rest).
+
+What is looked at is what the configs say of advertised addresses. A broker's server.properties is its own: what it
+falls back to when a config is deleted has been judged when it started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from signalbox.common.endpoint import host_port, normalise_listener_name
+from signalbox.controller.context import ControllerContext
+from signalbox.metadata.registration import BrokerRegistration
+from signalbox.protocol.error_table import Error, KafkaError
+
+_LISTENERS, _ADVERTISED, _PROTOCOLS = "listeners", "advertised.listeners", "listener.security.protocol.map"
+LISTENER_KEYS = frozenset((_LISTENERS, _ADVERTISED, _PROTOCOLS))
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """An advertised address as configs or a registration have it."""
+
+    listener: str
+    host: str
+    port: int
+
+
+def refuse_listeners(context: ControllerContext, broker_id: int, configs: Mapping[str, str]) -> None:
+    """KafkaError(INVALID_REQUEST) with every reason why peers could not follow a broker with these configs."""
+    told = list(_told_by_configs(configs))
+    if not told:
+        return
+    own = context.brokers.get(broker_id)
+    registrations = [broker.registration for number, broker in context.brokers.items() if number != broker_id]
+    reasons = [
+        *(_roles_lost(own.registration, told) if own is not None else ()),
+        *(reason for peer in registrations for reason in _refused_by(context, peer, told, _protocols(configs))),
+        *(_unreachable_by(peer, own.registration, told) for peer in registrations if own is not None),
+    ]
+    found = [reason for reason in reasons if reason]
+    if found:
+        raise KafkaError(
+            Error.INVALID_REQUEST, f"Invalid config value for resource BROKER {broker_id}: {'; '.join(found)}"
+        )
+
+
+def _roles_lost(own: BrokerRegistration, told: list[_Told]) -> Iterator[str]:
+    names = {each.listener for each in told}
+    for role, listener in (
+        ("inter-broker", own.inter_broker_listener),
+        ("control plane", own.control_plane_listener),
+        ("privileged", own.privileged_listener),
+    ):
+        if listener is not None and own.endpoint(listener) is not None and listener not in names:
+            yield f"{listener} is the {role} listener of broker {own.broker_id}: its peers would not reach it"
+
+
+def _refused_by(
+    context: ControllerContext, peer: BrokerRegistration, told: list[_Told], protocols: Mapping[str, str]
+) -> Iterator[str]:
+    stored = context.configs.get(f"brokers/{peer.broker_id}", {})
+    registered = [_Told(each.listener_name, each.host, each.port) for each in peer.endpoints]
+    taken = {(each.host.lower(), each.port) for each in (*registered, *_told_by_configs(stored)) if each.port}
+    for each in told:
+        if (each.host.lower(), each.port) in taken:
+            yield f"{host_port(each.host, each.port)} is an address of broker {peer.broker_id}"
+        endpoint = peer.endpoint(each.listener)
+        protocol = protocols.get(each.listener)
+        if endpoint is not None and protocol is not None and protocol != endpoint.security_protocol.name:
+            yield (
+                f"broker {peer.broker_id} maps the listener {each.listener} to {endpoint.security_protocol.name}, not"
+                f" to {protocol}"
+            )
+
+
+def _unreachable_by(peer: BrokerRegistration, own: BrokerRegistration, told: list[_Told]) -> str:
+    """A peer whose inter-broker listener is another one, as in a rolling change, dials this broker there too."""
+    name = peer.inter_broker_listener
+    if name is None or own.endpoint(name) is None or name in {each.listener for each in told}:
+        return ""
+    return f"broker {peer.broker_id} replicates over the listener {name}"
+
+
+def _told_by_configs(configs: Mapping[str, str]) -> Iterator[_Told]:
+    """Entries that do not parse are left out: the broker itself has refused them."""
+    for entry in (configs.get(_ADVERTISED) or configs.get(_LISTENERS) or "").split(","):
+        name, separator, address = entry.strip().partition("://")
+        host, colon, port = address.rpartition(":")
+        if separator and colon and port.isascii() and port.isdigit() and len(port) < 6:
+            yield _Told(normalise_listener_name(name), host.strip("[]"), int(port))
+
+
+def _protocols(configs: Mapping[str, str]) -> Mapping[str, str]:
+    pairs = (pair.rpartition(":") for pair in configs.get(_PROTOCOLS, "").split(","))
+    return {normalise_listener_name(name): protocol.strip().upper() for name, _, protocol in pairs if name}

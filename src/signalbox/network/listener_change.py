@@ -1,0 +1,62 @@
+"""From one listener table to another while the broker serves: what is added, what goes, and what cannot be (KIP-226).
+
+A listener that stays keeps its socket and its protocol: only what clients are told of it can change. As in Kafka,
+listeners are told apart by name; where Kafka ignores another address of a listener that stays, it is refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from signalbox.common.config_table import ConfigFault
+from signalbox.common.endpoint import host_port
+from signalbox.network.binding import BindError, bind_listener
+from signalbox.network.listener_entry import LISTENERS, PROTOCOL_MAP
+from signalbox.network.listener_table import ListenerRow, ListenerTable
+from signalbox.network.plane import CONTROLLER
+
+
+def added_rows(old: ListenerTable, new: ListenerTable) -> list[ListenerRow]:
+    """Listeners that are to be bound."""
+    return [row for row in new if row.name not in old]
+
+
+def removed_names(old: ListenerTable, new: ListenerTable) -> list[str]:
+    """Listeners that go."""
+    return [row.name for row in old if row.name not in new]
+
+
+def change_faults(old: ListenerTable, new: ListenerTable) -> list[ConfigFault]:
+    """What keeps a serving broker from becoming `new`. `old` has the bound ports. Binds new ports for a moment."""
+    faults = []
+    for row in new:
+        if row.name in old:
+            faults += _faults_of_one_that_stays(old.row(row.name), row)
+    for name in {row.name for row in old if row.plane == CONTROLLER} ^ {
+        row.name for row in new if row.plane == CONTROLLER
+    }:
+        faults.append(ConfigFault(LISTENERS, name, "is a controller listener", "Change it by a restart"))
+    return faults or _binding_faults(added_rows(old, new))
+
+
+def _faults_of_one_that_stays(old: ListenerRow, new: ListenerRow) -> list[ConfigFault]:
+    other_name = "Add a listener of another name, move who uses this one there, and remove it then"
+    faults = []
+    if new.security_protocol is not old.security_protocol:
+        problem = f"the listener {old.name} serves {old.security_protocol.name} and cannot change that"
+        faults.append(ConfigFault(PROTOCOL_MAP, f"{old.name}:{new.security_protocol.name}", problem, other_name))
+    if new.host != old.host or new.port not in (0, old.port):
+        problem = f"the listener {old.name} is bound to {host_port(old.host, old.port)} and is not bound anew"
+        entry = f"{new.name}://{host_port(new.host, new.port)}"
+        faults.append(ConfigFault(LISTENERS, entry, problem, other_name))
+    return faults
+
+
+def _binding_faults(rows: Iterable[ListenerRow]) -> list[ConfigFault]:
+    faults: list[ConfigFault] = []
+    for row in rows:
+        try:
+            bind_listener(row.name, row.host, row.port, 1).close()
+        except BindError as error:
+            faults += error.faults
+    return faults

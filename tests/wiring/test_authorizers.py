@@ -6,18 +6,32 @@ from collections.abc import Mapping
 
 import pytest
 
+from signalbox.common.clock import ManualClock
 from signalbox.common.config_table import ConfigFault
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_acls import CreateAclsRequest
-from signalbox.security.acl import AclOperation, ResourceType
+from signalbox.security.acl import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermission,
+    ResourcePattern,
+    ResourceType,
+)
 from signalbox.security.acl_authorizer import AclAuthorizer
+from signalbox.security.acl_view import AclIndex
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.authorizers import build_authorizer
+from signalbox.wiring.authorizers import build_authorizer, keep_acls
 from tests.broker.asking import context
 from tests.system.wire import Wire
 from tests.wiring.settings import config_of
+
+OWN_ACL = AclBinding(
+    ResourcePattern(ResourceType.TOPIC, "t"), AccessControlEntry("User:a", "*", AclOperation.READ, AclPermission.ALLOW)
+)
 
 
 def asked(**changes: str) -> tuple[Authorizer, list[ConfigFault]]:
@@ -62,6 +76,22 @@ def test_ones_own_by_import_path() -> None:
     authorizer, faults = asked(authorizer__class__name=f"{__name__}.Mine")
     assert isinstance(authorizer, Mine)
     assert (authorizer.node_id, faults) == ("1", [])
+
+
+class MineFromOurs(AclAuthorizer):
+    """One's own that decides as the built-in one does, by a view of its own."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        super().__init__(AclIndex([OWN_ACL], stamp=1))
+
+
+def test_the_stores_acls_go_to_the_built_in_one_alone() -> None:
+    store = MemoryMetadataStore(SharedEntries())
+    built_in, _ = asked(authorizer__class__name="kafka.security.authorizer.AclAuthorizer")
+    assert keep_acls(store, ManualClock(), built_in) is not None
+    for name in ("Mine", "MineFromOurs"):
+        own, _ = asked(authorizer__class__name=f"{__name__}.{name}")
+        assert keep_acls(store, ManualClock(), own) is None
 
 
 @pytest.mark.parametrize("name", ["nope", "no.such.module.Class", "signalbox.wiring.authorizers.Nope", "json.dumps.x"])

@@ -22,6 +22,7 @@ from signalbox.protocol.messages.delete_acls import DeleteAclsRequest, DeleteAcl
 from signalbox.security.acl import (
     CLUSTER_NAME,
     AccessControlEntry,
+    AclBinding,
     AclOperation,
     AclPermission,
     PatternType,
@@ -39,11 +40,12 @@ _FilterResult = DeleteAclsResponse.DeleteAclsFilterResult
 
 def create_acls(context: ControllerContext, inputs: Inputs, request: CreateAclsRequest) -> Decision:
     """Add ACLs."""
-    problems = [_problem(creation) for creation in request.creations]
+    asked = [_binding(creation) for creation in request.creations]
+    problems = [_problem(binding) for binding in asked]
     wanted: dict[ResourcePattern, dict[AccessControlEntry, None]] = defaultdict(dict)
-    for creation, problem in zip(request.creations, problems):
+    for binding, problem in zip(asked, problems):
         if problem is None:
-            wanted[_pattern(creation)][_entry(creation)] = None
+            wanted[binding.pattern][binding.entry] = None
     records, too_many = [], set()
     for pattern, more in wanted.items():
         present = context.acls[pattern].entries if pattern in context.acls else ()
@@ -52,9 +54,9 @@ def create_acls(context: ControllerContext, inputs: Inputs, request: CreateAclsR
             too_many.add(pattern)
         elif entries != present:
             records.append(AclsSet(pattern, entries))
-    for number, creation in enumerate(request.creations):
-        if problems[number] is None and _pattern(creation) in too_many:
-            problems[number] = f"too many ACLs on {creation.resource_name}: prefixed patterns hold many names in one"
+    for number, binding in enumerate(asked):
+        if problems[number] is None and binding.pattern in too_many:
+            problems[number] = f"too many ACLs on {binding.pattern.name}: prefixed patterns hold many names in one"
     results = [
         _CreationResult(error_code=Error.INVALID_REQUEST if text else 0, error_message=text) for text in problems
     ]
@@ -95,26 +97,25 @@ def _patterns(asked: AclFilter, acls: Mapping[ResourcePattern, StoredAcls]) -> I
     return [pattern for pattern in acls if asked.matches_pattern(pattern)]
 
 
-def _pattern(creation: Any) -> ResourcePattern:
-    return ResourcePattern(
-        known_code(ResourceType, creation.resource_type),
-        creation.resource_name,
-        known_code(PatternType, creation.resource_pattern_type),
+def _binding(creation: Any) -> AclBinding:
+    return AclBinding(
+        ResourcePattern(
+            known_code(ResourceType, creation.resource_type),
+            creation.resource_name,
+            known_code(PatternType, creation.resource_pattern_type),
+        ),
+        AccessControlEntry(
+            creation.principal,
+            creation.host,
+            known_code(AclOperation, creation.operation),
+            known_code(AclPermission, creation.permission_type),
+        ),
     )
 
 
-def _entry(creation: Any) -> AccessControlEntry:
-    return AccessControlEntry(
-        creation.principal,
-        creation.host,
-        known_code(AclOperation, creation.operation),
-        known_code(AclPermission, creation.permission_type),
-    )
-
-
-def _problem(creation: Any) -> str | None:
+def _problem(binding: AclBinding) -> str | None:
     """Why this can be no ACL (facts §6.4), None when it can."""
-    pattern, entry, name = _pattern(creation), _entry(creation), creation.resource_name
+    pattern, entry, name = binding.pattern, binding.entry, binding.pattern.name
     if pattern.resource_type is ResourceType.CLUSTER and name != CLUSTER_NAME:
         return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
     if not name:

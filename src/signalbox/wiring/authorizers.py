@@ -78,7 +78,8 @@ def _fault(name: str, error: Exception) -> ConfigFault:
 
 
 def keep_acls(store: MetadataStore, clock: Clock, authorizer: Authorizer) -> AclRepository | None:
-    """The cluster's ACLs for an authorizer that decides by them, each change handed to it; None for any other."""
-    if not isinstance(authorizer, AclAuthorizer):
+    """The cluster's ACLs for the built-in authorizer, each change handed to it; None for any other, which has a view of
+    its own even when it is made from ours."""
+    if type(authorizer) is not AclAuthorizer:
         return None
     return AclRepository(store, clock, authorizer.replace_view)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -27,7 +28,7 @@ from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
 from tests.system.clusters import QUICK, until
-from tests.system.test_acls import let_in, login
+from tests.system.test_acls import let_in, login, signalbox
 from tests.system.test_zookeeper_cluster import kafka39
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M2")]
@@ -137,3 +138,16 @@ def test_users_of_kafkas_own_tool_log_in_and_ours_are_read_by_it(kept: OnZooKeep
     kept.admin.alter_user_scram_credentials([upsertion])["ours"].result(30)
     described = kept.users("ours", "--describe")
     assert re.search(r"SCRAM-SHA-512=salt=\S+,stored_key=\S+,server_key=\S+,iterations=4096", described)
+
+
+def test_kafkas_own_tool_reads_the_users_of_storage_format(kept: OnZooKeeper, tmp_path: Path) -> None:
+    """Into a chroot of its own: beside a controller nothing is written."""
+    server, _, _ = kept.connect.partition("/")
+    file = tmp_path / "server.properties"
+    for chroot, code in (("guarded", 1), ("before", 0), ("before", 0)):
+        store = f"metadata.store=zookeeper:{server}/{chroot}"
+        file.write_text(f"node.id=1\nlisteners=PLAINTEXT://127.0.0.1:0\n{store}\n")
+        user = "SCRAM-SHA-256=[name=first,password=first-s3cret,iterations=5000]"
+        assert signalbox("storage", "format", "--config", str(file), "--add-scram", user).returncode == code
+    before = OnZooKeeper(kept.cluster, f"{server}/before", kept.admin)
+    assert re.search(r"SCRAM-SHA-256=salt=\S+,iterations=5000", before.users("first", "--describe"))

@@ -5,6 +5,8 @@ import ssl
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from signalbox.common.audit_event import AuditKind
 from signalbox.network.listener_security import build_security, login_module, read_jaas_file
 from signalbox.protocol.api_table import ApiKey
@@ -76,14 +78,16 @@ def test_all_faults_at_once() -> None:
     assert all(fault.problem and fault.remedy for fault in faults)
 
 
+@pytest.mark.spec("L6")
 def test_l6_where_a_login_module_comes_from(tmp_path: Path) -> None:
     path = tmp_path / "jaas.conf"
     path.write_text(
         f"secure.KafkaServer {{ {PLAIN} required user_file=x; }};\nKafkaServer {{ {PLAIN} required user_any=x; }};"
     )
-    jaas_file, faults = read_jaas_file(str(path))
+    given = properties() | {"sasl.jaas.file": str(path)}
+    _, settings = configured(given)
+    jaas_file, faults = read_jaas_file(settings.everywhere)
     assert not faults
-    _, settings = configured(properties())
 
     def users(listener: str) -> list[str]:
         module = login_module(listener, "PLAIN", settings.listener(listener), jaas_file)
@@ -92,11 +96,27 @@ def test_l6_where_a_login_module_comes_from(tmp_path: Path) -> None:
 
     assert users("SECURE") == ["a"]  # the prefixed key comes first
     assert users("OTHER") == ["any"]
-    _, settings = configured({key: value for key, value in properties().items() if "jaas" not in key})
+    _, settings = configured({key: value for key, value in given.items() if "jaas.config" not in key})
     assert users("SECURE") == ["file"]
-    path.write_text("broken")
-    assert "expected '{'" in read_jaas_file(str(path))[1][0].problem
-    assert read_jaas_file("")[1] == []
+
+
+@pytest.mark.spec("L6")
+def test_what_is_wrong_with_a_jaas_file_is_told_with_file_line_and_section(tmp_path: Path) -> None:
+    path = tmp_path / "jaas.conf"
+    given = properties() | {"sasl.jaas.file": str(path)}
+    del given["listener.name.secure.plain.sasl.jaas.config"]
+    path.write_text(f"KafkaServer {{\n  {PLAIN} required\n  user_a;\n}};")
+    fault = build_security(*configured(given), NoCredentials())[1][0]
+    assert (fault.key, fault.entry) == ("sasl.jaas.file", str(path))
+    assert fault.problem == "section KafkaServer: expected '=' instead of ';' in line 3"
+    path.write_text(f"secure.KafkaServer {{ }};\nKafkaServer {{ {PLAIN} required user_a=b; }};")
+    (fault,) = build_security(*configured(given), NoCredentials())[1]
+    assert f"in section secure.KafkaServer of {path}, which is the one that counts" in fault.problem
+    path.unlink()
+    assert "No such file" in build_security(*configured(given), NoCredentials())[1][0].problem
+    environment = {"KAFKA_OPTS": f"-Djava.security.auth.login.config={path}"}
+    _, settings = configured(properties())
+    assert "KAFKA_OPTS" in read_jaas_file(settings.everywhere, environment)[1][0].key
 
 
 def test_mutual_tls_makes_the_subject_the_principal_and_plain_text_is_refused() -> None:

@@ -37,6 +37,24 @@ def test_a_file() -> None:
     assert sections["KafkaClient"] == ()
 
 
+@pytest.mark.parametrize(
+    ("quoted", "meant"),
+    [
+        (r'"a\\nb\\tc"', "a\nb\tc"),
+        (r'"\\a\\b\\f\\r\\v"', "\a\b\f\r\v"),
+        (r'"\\101\\0\\778\\x"', "A\0?8x"),
+        (r"""'it "is" so'""", 'it "is" so'),
+        (r"""'it\\'s'""", "it's"),
+        ('"${not.put.in}"', "${not.put.in}"),
+        ("a#b/c:d", "a#b/c:d"),
+    ],
+)
+def test_quotes_and_escapes_are_javas(quoted: str, meant: str) -> None:
+    assert parse_jaas_config(f"A required password={quoted.replace(chr(92) * 2, chr(92))};").options == {
+        "password": meant
+    }
+
+
 def test_where_a_listener_finds_its_module() -> None:
     file = JaasFile(parse_jaas_file(FILE))
     clients = file.server_module("CLIENTS", "PLAIN")
@@ -66,6 +84,7 @@ def test_one_module_in_a_configuration_value() -> None:
         ("A required user=;", "expected an option's value"),
         ('A required user="open;', "line 1 holds an unclosed quote"),
         ("com.sun.security.auth.module.JndiLoginModule required;", "is not allowed"),
+        ("com.sun.security.auth.module.LdapLoginModule required;", "is not allowed"),
         ("{", "expected the class of a login module"),
     ],
 )
@@ -78,7 +97,9 @@ def test_values_that_are_none(text: str, message: str) -> None:
     ("text", "message"),
     [
         ("A { };\nA { };", "the section A stands twice"),
-        ("A {\n x required;\n}", "at the end of the text"),
+        ("A {\n x required;\n}", "section A: .*at the end of the text"),
+        ("KafkaServer {\n x required\n  user;\n};", "section KafkaServer: expected '=' instead of ';' in line 3"),
+        ("c.KafkaServer {\n x required a='b\n';\n};", "line 2 holds an unclosed quote"),
         ("A x required;", "expected '{'"),
         ("/* open", "unclosed"),
     ],

@@ -1,7 +1,7 @@
 """A connection on a SASL listener until its peer is known, and again when its session ends (KIP-368).
 
 SASL requests are answered here and never reach the broker. ApiVersions does: the context says that nobody is known
-yet. Everything else closes the connection. A failed attempt is answered after a delay.
+yet, a few times. Everything else closes the connection. A failed attempt is answered after a delay.
 
 A session with an end (its token's, or `connections.max.reauth.ms`) may be renewed at any time before, though not more
 often than once a second, by a SaslHandshake on the same connection: same mechanism, same principal. When it has ended,
@@ -26,6 +26,7 @@ from signalbox.security.tls.distinguished_name import distinguished_name
 from signalbox.transport.buffer_pool import PooledBuffer
 
 REAUTH_KEY = "connections.max.reauth.ms"
+_VERSIONS_BEFORE_LOGIN = 3  # Kafka answers one with success; a client that falls back needs another or two
 _RENEWAL_INTERVAL_S = 1.0  # as in Kafka: a client cannot keep us busy with it
 # kafka-python drops an answer whose connection is closed by the time it reads, and tries again as after a lost network.
 _TIME_TO_READ_SECONDS = 0.1
@@ -54,6 +55,7 @@ class Authentication:
         self._ends = False
         self._expired = False
         self._renewal_began: float | None = None
+        self._versions_asked = 0
         self.failed = False
 
     def begin(self) -> None:
@@ -84,7 +86,7 @@ class Authentication:
             self._listener.plane.expired_connections_killed += 1
             self._listener.authentications.expired.add()
             connection.close("the SASL session has expired (connections.max.reauth.ms, or its token's end)")
-        elif header.api_key == ApiKey.API_VERSIONS and self._session.state is SaslState.HANDSHAKE:
+        elif header.api_key == ApiKey.API_VERSIONS and self._may_ask_versions():
             connection.submit(header, data, body_offset)
         else:
             self._on_sasl_request(header, data, body_offset)
@@ -95,6 +97,11 @@ class Authentication:
             self._on_sasl_request(header, frame, body_offset)
         else:
             self._connection.channel.send_frame((illegal_sasl_state(header),))
+
+    def _may_ask_versions(self) -> bool:
+        """Before the login, and not for ever: it costs us more than who asks."""
+        self._versions_asked += 1
+        return self._session.state is SaslState.HANDSHAKE and self._versions_asked <= _VERSIONS_BEFORE_LOGIN
 
     def _begins_renewal(self, header: RequestHeader) -> bool:
         """Whether this request may begin a renewal, which then has begun."""

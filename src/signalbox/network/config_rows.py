@@ -77,6 +77,8 @@ _SERVER_ROWS: tuple[_Row, ...] = (
      "How long a failed authentication is kept waiting before its connection closes."),
     ("sasl.jaas.file", _S, None, None,
      "JAAS file with the sections <listener>.KafkaServer and KafkaServer (Java's java.security.auth.login.config)."),
+    ("java.security.auth.login.config", _S, None, None,
+     "The same by Java's name, where sasl.jaas.file is not set; else that of KAFKA_OPTS in the environment counts."),
     ("sasl.server.max.receive.size", _I, MAX_UNAUTHENTICATED_FRAME_BYTES, at_least(1),
      "Largest frame before authentication."),
     ("connection.write.stall.timeout.ms", _L, 30_000, at_least(1),

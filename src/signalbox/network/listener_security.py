@@ -15,6 +15,7 @@ from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.small_file import read_small_file
 from signalbox.common.start_refused import reason
+from signalbox.network.jaas_location import jaas_file_location
 from signalbox.network.jwks_keeper import JwksKeeper
 from signalbox.network.listener_table import ListenerRow
 from signalbox.network.network_settings import ListenerSettings, NetworkSettings, listener_prefix
@@ -34,7 +35,6 @@ from signalbox.security.tls.every_error import every_error
 from signalbox.security.tls.listener_tls import ListenerTls, listener_tls, renewed_listener_tls
 from signalbox.security.tls.settings import TlsConfigError, TlsSettings, tls_settings
 
-JAAS_FILE_KEY = "sasl.jaas.file"
 ENABLED_MECHANISMS_KEY = "sasl.enabled.mechanisms"
 _JAAS_KEY = "sasl.jaas.config"
 _CLIENT_AUTH_KEY = "ssl.client.auth"
@@ -54,7 +54,7 @@ def build_security(
     rows: Iterable[ListenerRow], settings: NetworkSettings, scram_credentials: ScramCredentials
 ) -> tuple[dict[str, ListenerSecurity], list[ConfigFault]]:
     """The guards of every listener by name and all that is wrong with them; reads the JAAS file if one is set."""
-    jaas_file, faults = read_jaas_file(settings.everywhere.text(JAAS_FILE_KEY))
+    jaas_file, faults = read_jaas_file(settings.everywhere)
     guards = {}
     for row in rows:
         guards[row.name], more = build_listener_security(row, settings.listener(row.name), jaas_file, scram_credentials)
@@ -62,17 +62,20 @@ def build_security(
     return guards, faults
 
 
-def read_jaas_file(location: str) -> tuple[JaasFile, list[ConfigFault]]:
-    """The static JAAS file, an empty one when `location` is "" or faulty."""
+def read_jaas_file(
+    everywhere: ListenerSettings, environment: Mapping[str, str] | None = None
+) -> tuple[JaasFile, list[ConfigFault]]:
+    """The static JAAS file, an empty one when there is none or it is faulty."""
+    location, place = jaas_file_location(everywhere, environment)
     if not location:
         return JaasFile({}), []
     try:
-        return JaasFile(parse_jaas_file(read_small_file(location).decode())), []
+        return JaasFile(parse_jaas_file(read_small_file(location).decode()), location), []
     except (OSError, UnicodeDecodeError) as error:
         problem, remedy = f"cannot be read: {reason(error)}", "Name a JAAS file that this process may read"
     except JaasError as error:
         problem, remedy = str(error), "Write sections of login modules, each ended by ';'"
-    return JaasFile({}), [ConfigFault(JAAS_FILE_KEY, location, problem, remedy)]
+    return JaasFile({}), [ConfigFault(place, location, problem, remedy)]
 
 
 def build_listener_security(
@@ -162,7 +165,9 @@ def usable_login_module(
         faults.append(ConfigFault(key, listener_name, str(error), f"Write one login module: {example}"))
         return None
     if module is None:
-        problem = f"the mechanism {mechanism} of {listener_name} has no login module"
+        used = jaas_file.server_section(listener_name)
+        where = f" in section {used} of {jaas_file.location}, which is the one that counts" if used else ""
+        problem = f"the mechanism {mechanism} of {listener_name} has no login module{where}"
         remedy = f"Set it to {example} or add that to {section} or KafkaServer of the JAAS file"
         faults.append(ConfigFault(key, listener_name, problem, remedy))
     elif mechanism not in module.mechanisms:

@@ -8,6 +8,11 @@
 A file holds sections, a section one login module per mechanism, each ended by `;`. The value of `sasl.jaas.config` is
 one login module without a section. Only the options matter here; a module's class name says which mechanism it is for.
 
+Words, quotes and escapes are those of Java's StreamTokenizer, with which Java and Kafka read both: `"` or `'` around
+what has spaces or marks in it, closed in the same line, `\\n` and its kin, octal numbers, any other character behind a
+backslash as it is; `//` and `/* */` are comments, here `#` as well. What Java puts in for `${property}` in a file stays
+as it is written: there are no such properties here.
+
 Messages tell places, never the words that stand there: in a text that is not what it should be any word may be a
 password.
 """
@@ -19,11 +24,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 _TOKEN = re.compile(
-    r"""\s+|//[^\n]*|\#[^\n]*|/\*.*?\*/|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<word>(?!/\*)[^\s{};="]+)|(?P<mark>[{};=])""",
+    r"""\s+|//[^\n]*|\#[^\n]*|/\*.*?\*/|(?P<quoted>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+    r"""|(?P<word>(?!/\*)[^\s{};="']+)|(?P<mark>[{};=])""",
     re.DOTALL,
 )
+_ESCAPE = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
+_ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _FLAGS = frozenset({"required", "requisite", "sufficient", "optional"})
-_DENIED_MODULES = frozenset({"com.sun.security.auth.module.JndiLoginModule"})
+# Kafka's default of org.apache.kafka.disallowed.login.modules: they let whoever sets a configuration run code.
+_DENIED_MODULES = frozenset(f"com.sun.security.auth.module.{name}LoginModule" for name in ("Jndi", "Ldap"))
 
 _MODULES = {
     "org.apache.kafka.common.security.plain.PlainLoginModule": ("PLAIN",),
@@ -67,9 +76,12 @@ def parse_jaas_file(text: str) -> dict[str, tuple[LoginModule, ...]]:
         name = tokens.word("a section name")
         tokens.mark("{")
         modules = []
-        while not tokens.skip("}"):
-            modules.append(_module(tokens))
-        tokens.mark(";")
+        try:
+            while not tokens.skip("}"):
+                modules.append(_module(tokens))
+            tokens.mark(";")
+        except JaasError as error:
+            raise JaasError(f"section {name}: {error}") from None
         if name in sections:
             raise JaasError(f"the section {name} stands twice")
         sections[name] = tuple(modules)
@@ -92,13 +104,17 @@ class JaasFile:
     """The static file (`java.security.auth.login.config` in Java; the key `sasl.jaas.file` here)."""
 
     sections: Mapping[str, tuple[LoginModule, ...]]
+    location: str = ""
+
+    def server_section(self, listener_name: str) -> str | None:
+        """`<lower-case listener>.KafkaServer`, else `KafkaServer`: the first that exists counts, whatever is in it."""
+        names = (f"{listener_name.lower()}.KafkaServer", "KafkaServer")
+        return next((name for name in names if name in self.sections), None)
 
     def server_module(self, listener_name: str, mechanism: str) -> LoginModule | None:
-        """`<lower-case listener>.KafkaServer`, else `KafkaServer`; the first section that exists counts."""
-        for section in (f"{listener_name.lower()}.KafkaServer", "KafkaServer"):
-            if section in self.sections:
-                return next((each for each in self.sections[section] if mechanism in each.mechanisms), None)
-        return None
+        """The login module of a mechanism in the section of a listener."""
+        modules = self.sections.get(self.server_section(listener_name) or "", ())
+        return next((each for each in modules if mechanism in each.mechanisms), None)
 
 
 def _module(tokens: _Tokens) -> LoginModule:
@@ -174,7 +190,12 @@ def _cut(text: str) -> Iterator[tuple[str, str, int]]:
         kind = match.lastgroup
         if kind == "quoted":
             # Passwords must not show up in messages: only their place is ever told.
-            yield "quoted", re.sub(r"\\(.)", r"\1", match["quoted"][1:-1], flags=re.DOTALL), line
+            yield "quoted", _ESCAPE.sub(_unescaped, match["quoted"][1:-1]), line
         elif kind is not None:
             yield kind, match[kind], line
         position = match.end()
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    escaped = match[1]
+    return chr(int(escaped, 8)) if escaped[0] in "01234567" else _ESCAPED.get(escaped, escaped)

@@ -14,7 +14,6 @@ from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import Endpoint
 from signalbox.network.listener_security import (
     ENABLED_MECHANISMS_KEY,
-    JAAS_FILE_KEY,
     build_security,
     login_module,
     read_jaas_file,
@@ -120,5 +119,5 @@ def _diallings(brokers: Sequence[CheckedBroker]) -> Iterator[_Dialling]:
 
 
 def _module(broker: CheckedBroker, settings: ListenerSettings, endpoint: Endpoint) -> LoginModule | None:
-    jaas_file, _ = read_jaas_file(settings.text(JAAS_FILE_KEY))
+    jaas_file, _ = read_jaas_file(settings)
     return login_module(endpoint.listener_name, PLAIN, settings, jaas_file)

@@ -19,7 +19,6 @@ from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.network.listener_security import (
     ENABLED_MECHANISMS_KEY,
-    JAAS_FILE_KEY,
     read_jaas_file,
     tls_faults,
     usable_login_module,
@@ -85,7 +84,7 @@ def _login(
         remedy = f"Brokers log in on {listener_name} with it: use one of {', '.join(SUPPORTED_MECHANISMS)}"
         faults.append(ConfigFault(key, mechanism, "is not supported", remedy))
         return None
-    jaas_file, more = read_jaas_file(settings.everywhere.text(JAAS_FILE_KEY))
+    jaas_file, more = read_jaas_file(settings.everywhere)
     faults += more
     module = usable_login_module(listener_name, mechanism, listener, jaas_file, faults)
     if module is None:

@@ -32,6 +32,11 @@ from signalbox.security.sasl.scram_messages import (
 _MAX_CLIENT_ITERATIONS = 1_000_000  # a server cannot keep our processor busy with more
 
 
+# Makes up credentials of users who do not exist: the same for a user on every listener, unknown to everybody outside
+# of this process, and not made of any secret that guessing could be tried on.
+_PEPPER = secrets.token_bytes(32)
+
+
 class ScramCredentials(Protocol):
     """Port: where credentials are looked up (the metadata's view, delegation tokens)."""
 
@@ -65,14 +70,13 @@ class ScramMechanism:
         self._name = name
         self._credentials = credentials
         self._new_nonce = new_nonce
-        self._pepper = secrets.token_bytes(32)
 
     @property
     def name(self) -> str:
         return self._name
 
     def begin(self) -> ScramServerExchange:
-        return ScramServerExchange(self._name, self._credentials, self._new_nonce(), self._pepper)
+        return ScramServerExchange(self._name, self._credentials, self._new_nonce(), _PEPPER)
 
 
 class ScramServerExchange:

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from signalbox.network.jaas_location import jaas_file_location
+from tests.network.serving import configured
+
+PROPERTY = "java.security.auth.login.config"
+
+
+@pytest.mark.spec("L6")
+@pytest.mark.parametrize(
+    ("given", "options", "location"),
+    [
+        ({}, "", ("", "")),
+        ({}, "-Xmx1g -Dother=x", ("", "")),
+        ({}, f"-Xmx1g -D{PROPERTY}=/etc/a.conf -Dx=y", ("/etc/a.conf", f"KAFKA_OPTS -D{PROPERTY}=")),
+        ({}, f"'-D{PROPERTY}=/etc/a b.conf'", ("/etc/a b.conf", f"KAFKA_OPTS -D{PROPERTY}=")),
+        ({}, f"-D{PROPERTY}==file:/etc/a%20b.conf", ("/etc/a b.conf", f"KAFKA_OPTS -D{PROPERTY}=")),
+        ({}, f"-D{PROPERTY}=/first -D{PROPERTY}=/last 'open", ("/last", f"KAFKA_OPTS -D{PROPERTY}=")),
+        ({PROPERTY: "/java"}, f"-D{PROPERTY}=/environment", ("/java", PROPERTY)),
+        ({PROPERTY: "/java", "sasl.jaas.file": "/ours"}, "", ("/ours", "sasl.jaas.file")),
+    ],
+)
+def test_the_first_place_counts(given: dict[str, str], options: str, location: tuple[str, str]) -> None:
+    _, settings = configured({"listeners": "PLAINTEXT://127.0.0.1:0"} | given)
+    assert jaas_file_location(settings.everywhere, {"KAFKA_OPTS": options}) == location

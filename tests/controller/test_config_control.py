@@ -87,6 +87,16 @@ def test_nothing_is_stored_when_nothing_changes(increments: list[Increment]) -> 
     assert (errors(decision), decision.records) == ([Error.NONE], ())
 
 
+def test_a_broker_hears_of_what_it_has_already() -> None:
+    """KIP-226: so it is told that a key file of the same name has been replaced."""
+    key = "unclean.leader.election.enable"
+    before = replace(CONTEXT, configs={**CONTEXT.configs, "brokers/1": {key: "true"}})
+    request = IncrementalAlterConfigsRequest(resources=[resource(BROKER, "1", (key, SET, "true"))])
+    decision = incremental_alter_configs(before, inputs(), request)
+    assert decision.records == (ConfigsSet("brokers/1", {key: "true"}),)
+    assert increment(resource(BROKER, "1")).records == ()
+
+
 @pytest.mark.parametrize(
     ("wanted", "error"),
     [

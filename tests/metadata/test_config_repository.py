@@ -76,6 +76,9 @@ def test_nested_entities_and_news_without_change() -> None:
         await writer.commit([news("users/u"), news("users/u/clients/c")])
         await following.hears()
         assert following.told == [("users/u/clients/c", {"q": "1"})]
+        await writer.commit([news("users/u/clients/c")])  # set to what it has: told all the same
+        await following.hears()
+        assert following.told == [("users/u/clients/c", {"q": "1"})] * 2
         await following.repository.stop()
 
     run_with_stores(2, scenario)

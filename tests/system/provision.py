@@ -29,6 +29,8 @@ _PACKAGES = {
     "mvn": ("maven",),
     "java": ("default-jre-headless",),
     "javac": ("default-jdk-headless",),
+    "keytool": ("default-jre-headless",),
+    "openssl": ("openssl",),
 }
 _FETCH_TIMEOUT_S = 900
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from pathlib import Path
 
@@ -100,5 +101,30 @@ def test_what_is_wrong_is_said_and_nothing_changes(tmp_path: Path) -> None:
             assert change is not None
             renewal.apply(change)
             assert dialling(peers, "REPLICATION") is not was
+
+    asyncio.run(main())
+
+
+def test_files_that_were_replaced_are_told_by_their_keys(tmp_path: Path) -> None:
+    async def main() -> None:
+        given = properties(tmp_path)
+        del given["ssl.truststore.certificates"]
+        (tmp_path / "ca.pem").write_text(AUTHORITY.pem)
+        given["ssl.truststore.location"] = str(tmp_path / "ca.pem")
+        async with serving(given) as served:
+            renewal = TlsRenewal(served.server, PeerSecurity(configured(given)[1]))
+            assert renewal.replaced_files() == []
+            os.utime(tmp_path / "broker.pem", (1, 1))
+            change, _ = renewal.prepare("CONTROL", given)
+            assert change is not None
+            renewal.apply(change)
+            os.utime(tmp_path / "ca.pem", (1, 1))
+            assert renewal.replaced_files() == [
+                "listener.name.client.ssl.keystore.location",
+                "listener.name.client.ssl.truststore.location",
+                "listener.name.replication.ssl.keystore.location",
+                "listener.name.replication.ssl.truststore.location",
+                "listener.name.control.ssl.truststore.location",
+            ]
 
     asyncio.run(main())

@@ -103,7 +103,8 @@ def _decide(
             outcomes[key] = _Outcome(*key, refusal.error, refusal.message)
             continue
         outcomes[key] = _Outcome(*key, Error.NONE, None)
-        if configs != resource.configs:
+        # A broker that is set what it has set already reads its key files again (KIP-226): it must hear of it.
+        if configs != resource.configs or (resource.is_broker and configs):
             records.append(ConfigsSet(resource.entity_path, configs))
     if validate_only or not records:
         return list(outcomes.values()), Decision()

@@ -69,14 +69,15 @@ class ConfigRepository:
             await self._load(entity_paths)
 
     def subscribe(self, listener: ConfigListener) -> Callable[[], None]:
-        """Call `listener(entity_path, configs)` after each change, until the returned function is called."""
+        """Call `listener(entity_path, configs)` after each change, until the returned function is called; also where
+        somebody set what was set already, which is how brokers are told to read a file again (KIP-226)."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     async def _load(self, entity_paths: Iterable[str]) -> None:
         for entity_path in entity_paths:
             path = f"{CONFIG}/{entity_path}"
-            self._take(entity_path, path, await self._store.read(path))
+            self._take(entity_path, path, await self._store.read(path), told=True)
 
     async def _load_all(self) -> None:
         found = await self._store.read_tree(CONFIG)
@@ -90,14 +91,17 @@ class ConfigRepository:
         for entity_path in self._configs.keys() - entities.keys():
             self._take(entity_path, f"{CONFIG}/{entity_path}", None)
 
-    def _take(self, entity_path: str, path: str, entry: Entry | None) -> None:
+    def _take(self, entity_path: str, path: str, entry: Entry | None, *, told: bool = False) -> None:
         try:
             configs = {} if entry is None else decode_configs(path, entry.data)
         except BadEntry as error:
             log.error("keeping the old configs of %s: %s", entity_path, error)
             return
-        if configs == self.entity(entity_path):
-            return
+        present = self.entity(entity_path)
+        if configs == present:
+            if not (told and configs):
+                return
+            configs = present
         if configs:
             self._configs[entity_path] = configs
         else:

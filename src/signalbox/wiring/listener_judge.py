@@ -63,8 +63,9 @@ class ListenerJudge:
         return await asyncio.to_thread(self._propose, live)
 
     def changed(self, live: Configs) -> list[str]:
-        """The keys that are not obeyed as `live` has them."""
-        return sorted(key for key in live.keys() | self.obeyed.keys() if live.get(key) != self.obeyed.get(key))
+        """The keys that are not obeyed as `live` has them, and those whose files are others by now."""
+        different = {key for key in live.keys() | self.obeyed.keys() if live.get(key) != self.obeyed.get(key)}
+        return sorted(different.union(self._renewal.replaced_files()))
 
     def _propose(self, live: Configs) -> Proposal:
         given = {**self._config.given, **live}

@@ -8,12 +8,12 @@ so is `security/tls/settings.RENEWABLE_KEYS`: for one broker, and with the liste
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from signalbox.common.config_table import ConfigFault
 from signalbox.network.listener_security import renew_tls
-from signalbox.network.network_settings import ListenerSettings, read_network_settings
+from signalbox.network.network_settings import ListenerSettings, listener_prefix, read_network_settings
 from signalbox.network.socket_server import SocketServer
 from signalbox.security.tls.contexts import client_context
 from signalbox.security.tls.listener_tls import ListenerTls
@@ -38,6 +38,10 @@ class TlsRenewal:
         self._server = server
         self._peers = peers
 
+    def replaced_files(self) -> list[str]:
+        """The keys, in full, of the files that were written again since their listener read them."""
+        return [key for row in self._server.table for key in _replaced(row.name, self._server.tls_of(row.name))]
+
     def prepare(self, listener_name: str, given: Mapping[str, str]) -> tuple[TlsChange | None, list[ConfigFault]]:
         """The change that would make the listener (upper-case name) do as `given` says, or None and every fault.
         `given` is all of the node's properties, the changed ones laid over those of the file, keys in full
@@ -51,7 +55,7 @@ class TlsRenewal:
         row, current = self._server.table.row(listener_name), self._server.tls_of(listener_name)
         if current is None:
             raise KeyError(f"listener {listener_name} has no TLS to renew")
-        prefix = f"listener.name.{listener_name.lower()}."
+        prefix = listener_prefix(listener_name)
         network, faults = read_network_settings(given, [listener_name])
         faults = [fault for fault in faults if fault.key.startswith((prefix, "ssl."))]
         settings = network.listener(listener_name)
@@ -69,3 +73,15 @@ class TlsRenewal:
         """Use it from the next connection on, inbound and outbound; those that stand stay. On the loop's thread."""
         self._server.replace_tls(change.listener_name, change.inbound)
         self._peers.renew_tls(change.listener_name, change.settings, change.outbound)
+
+
+def _replaced(listener_name: str, tls: ListenerTls | None) -> Iterator[str]:
+    if tls is None:
+        return
+    replaced, settings = tls.replaced_files, tls.settings
+    for key, path in (
+        ("ssl.keystore.location", settings.keystore_location),
+        ("ssl.truststore.location", settings.truststore_location),
+    ):
+        if path in replaced:
+            yield listener_prefix(listener_name) + key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,15 @@ def test_the_same_file_name_is_read_again(tmp_path: Path) -> None:
         keystore_type="PKCS12", keystore_location=BROKER.pkcs12_file(path, "pass"), keystore_password="pass"
     )
     old = serving(settings)
+    assert old.replaced_files == []
+    os.utime(path, (1, 1))  # a second write may fall into the same tick of the clock
     AUTHORITY.identity("broker").pkcs12_file(path, "pass")
+    assert old.replaced_files == [str(path)]
     new = renewed_listener_tls(old, settings)
     assert serial(new) != serial(old)  # what is in use stays as it is
+    assert new.replaced_files == []
+    path.unlink()
+    assert new.replaced_files == []
 
 
 def renewal(identity: Identity, *, dialled: bool = False, **changes: Any) -> str:

@@ -13,14 +13,14 @@ broker: a truststore that does not know the listener's own certificate is refuse
 from __future__ import annotations
 
 import ssl
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from signalbox.security.tls.contexts import client_context, server_context
 from signalbox.security.tls.handshake_problem import handshake_problem
 from signalbox.security.tls.settings import TlsConfigError, TlsSettings
-from signalbox.security.tls.stores import open_stores
+from signalbox.security.tls.stores import open_stores, written_at
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -29,13 +29,20 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class ListenerTls:
     """`context` is for the listener's handshakes. `chain` is its certificates in PEM, own first. `as_client` is how a
-    broker with the same settings dials it, host name unchecked; None where brokers do not dial."""
+    broker with the same settings dials it, host name unchecked; None where brokers do not dial. `files` are the stores'
+    files with the times at which they had been written."""
 
     settings: TlsSettings
     context: ssl.SSLContext
     chain: str = field(repr=False)
     has_truststore: bool
     as_client: ssl.SSLContext | None
+    files: Mapping[str, int]
+
+    @property
+    def replaced_files(self) -> list[str]:
+        """The files that were written again since they were read; one that is gone is none."""
+        return [path for path, at in written_at(self.files).items() if at != self.files[path]]
 
 
 def listener_tls(settings: TlsSettings, *, dialled_by_brokers: bool) -> ListenerTls:
@@ -67,7 +74,7 @@ def _make(settings: TlsSettings, dialled_by_brokers: bool) -> ListenerTls:
     as_client = None
     if dialled_by_brokers:
         as_client = client_context(replace(settings, endpoint_identification_algorithm=""), stores)
-    return ListenerTls(settings, context, stores.key_entry.chain, stores.trusted is not None, as_client)
+    return ListenerTls(settings, context, stores.key_entry.chain, stores.trusted is not None, as_client, stores.files)
 
 
 def _check_names(old: ListenerTls, new: ListenerTls) -> None:

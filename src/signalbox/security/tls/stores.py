@@ -10,7 +10,10 @@ PKCS12 needs the `cryptography` package, imported only then.
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from signalbox.common.small_file import read_small_file
@@ -38,17 +41,29 @@ class KeyEntry:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """What was opened; None where nothing is configured. `trusted` is PEM, `trusted_source` the setting."""
+    """What was opened; None where nothing is configured. `trusted` is PEM, `trusted_source` the setting. `files` are
+    when each file that was read had been written, in nanoseconds."""
 
     key_entry: KeyEntry | None
     trusted: str | None
     trusted_source: str
+    files: Mapping[str, int]
 
 
 def open_stores(settings: TlsSettings) -> Stores:
     """Read the files now. TlsConfigError names the setting that is wrong; no message holds a secret."""
+    files = written_at(filter(None, (settings.keystore_location, settings.truststore_location)))
     trusted, source = _open_truststore(settings)
-    return Stores(_open_keystore(settings), trusted, source)
+    return Stores(_open_keystore(settings), trusted, source, files)
+
+
+def written_at(paths: Iterable[str]) -> dict[str, int]:
+    """When each of the files that are there was last written."""
+    found = {}
+    for path in paths:
+        with suppress(OSError):
+            found[path] = os.stat(path).st_mtime_ns
+    return found
 
 
 def _open_keystore(settings: TlsSettings) -> KeyEntry | None:

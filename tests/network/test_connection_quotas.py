@@ -10,7 +10,7 @@ from signalbox.network.connection_quotas import BrokerLimits, ConnectionQuotas, 
 
 def quotas(broker: BrokerLimits, clock: ManualClock | None = None, **listeners: ListenerLimits) -> ConnectionQuotas:
     """Descriptors are never scarce."""
-    return ConnectionQuotas(broker, listeners, clock or ManualClock(), lambda: False)
+    return ConnectionQuotas(broker, listeners, clock or ManualClock(), lambda for_brokers: False)
 
 
 def test_a_listeners_own_limit() -> None:
@@ -159,7 +159,7 @@ KAFKAS_RULES = {
 @pytest.mark.parametrize("rule", KAFKAS_RULES)
 def test_who_comes_in(rule: str) -> None:
     case = KAFKAS_RULES[rule]
-    counted = ConnectionQuotas(case.broker, case.listeners, ManualClock(), lambda: False)
+    counted = ConnectionQuotas(case.broker, case.listeners, ManualClock(), lambda for_brokers: False)
     seen = []
     for newcomer in case.newcomers.split(", "):
         listener, address, _ = newcomer.split()
@@ -171,11 +171,12 @@ def test_who_comes_in(rule: str) -> None:
     assert ", ".join(seen) == case.newcomers
 
 
-def test_the_last_descriptors_are_for_brokers() -> None:
+def test_nobody_gets_the_last_descriptors() -> None:
     listeners = {"CLIENT": ListenerLimits(), "REPLICATION": ListenerLimits(protected=True)}
-    scarce = [True]
-    counted = ConnectionQuotas(BrokerLimits(), listeners, ManualClock(), lambda: scarce[0])
-    assert counted.wait_seconds("CLIENT") > 0
-    assert counted.wait_seconds("REPLICATION") == 0
-    scarce[0] = False
-    assert counted.wait_seconds("CLIENT") == 0
+    scarce_for_brokers: dict[bool, bool] = {}
+    counted = ConnectionQuotas(
+        BrokerLimits(), listeners, ManualClock(), lambda protected: scarce_for_brokers[protected]
+    )
+    for scarce_for_brokers[False], scarce_for_brokers[True] in ((False, False), (True, False), (True, True)):
+        assert (counted.wait_seconds("CLIENT") > 0) is scarce_for_brokers[False]
+        assert (counted.wait_seconds("REPLICATION") > 0) is scarce_for_brokers[True]

@@ -5,6 +5,8 @@ import os
 import resource
 import socket
 
+import pytest
+
 from signalbox.common.limits import ACCEPTS_PER_TURN
 from signalbox.network.data_acceptor import DataAcceptor
 from signalbox.transport.data_loop import DataLoop
@@ -93,7 +95,7 @@ def test_a_stopped_acceptor_does_not_come_back() -> None:
     asyncio.run(main())
 
 
-def test_out_of_descriptors_is_survived() -> None:
+def test_out_of_descriptors_is_survived_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         loop = DataLoop(asyncio.get_running_loop())
         sock, address = listening()
@@ -106,13 +108,14 @@ def test_out_of_descriptors_is_survived() -> None:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (max(held) + 1, hard))
             acceptor.start()
-            await until(lambda: acceptor.paused_seconds > 0)
+            await until(lambda: acceptor.paused_seconds > 0.25)  # it has looked again, and again in vain
             assert accepted.empty()
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
             for descriptor in held:
                 os.close(descriptor)
         (await accepted.get()).close()
+        assert caplog.text.count("newcomers wait") == 1
         acceptor.stop()
         client.close()
         loop.close()

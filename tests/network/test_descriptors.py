@@ -31,19 +31,23 @@ def test_the_last_ones_are_spared_and_that_is_said_once(
     spare = min(SPARE_DESCRIPTORS, limit // 4)
     held: list[int] = []
     with caplog.at_level(logging.INFO):
-        while not descriptors.scarce():
-            held.append(os.dup(0))
-        assert max(held) == limit - spare - 1
-        assert descriptors.scarce()
-        held += [os.dup(0) for _ in range(spare)]  # those that are not for clients can be had
-        assert descriptors.scarce(), "none is left at all"
+        for for_brokers, left in ((False, spare), (True, spare // 4)):
+            while not descriptors.scarce(for_brokers):
+                held.append(os.dup(0))
+            assert max(held) == limit - left - 1
+            assert descriptors.scarce(for_brokers)
+        held += [os.dup(0) for _ in range(spare // 4)]  # those that are for files can be had
+        assert descriptors.scarce(True), "none is left at all"
         for each in held:
             os.close(each)
-        assert not descriptors.scarce()
+        assert [descriptors.scarce(for_brokers) for for_brokers in (False, True)] == [False, False]
     said = [record.getMessage() for record in caplog.records]
-    assert len(said) == 2
-    assert f"of {limit} file descriptors the last {spare} are for logs and brokers" in said[0]
-    assert "again" in said[1]
+    assert len(said) == 4
+    assert said[0].startswith(f"clients have to wait: the last {spare} of {limit} file descriptors are not for them")
+    assert said[1].startswith(
+        f"brokers have to wait: the last {spare // 4} of {limit} file descriptors are not for them"
+    )
+    assert said[2:] == [f"there are file descriptors for {who} again" for who in ("clients", "brokers")]
 
 
 def test_a_process_takes_what_it_may_have(limits: tuple[int, int]) -> None:

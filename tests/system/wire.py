@@ -54,6 +54,10 @@ class Wire:
         size = struct.unpack(">i", self._exactly(4))[0]
         return self._exactly(size)
 
+    def read(self, count: int) -> bytes:
+        """So many bytes of whatever comes. Closed, or TimeoutError."""
+        return self._exactly(count)
+
     def closed(self) -> bool:
         """Whether the broker closes without another byte; waits for it. TimeoutError when it does neither."""
         try:

@@ -169,8 +169,11 @@ def test_a_slow_reader_gets_everything_and_is_seen_to_stall(tmp_path: Path) -> N
                 owner.send(b"head", FileSlice(file.fileno(), 0, len(content)), b"tail")
                 await until(lambda: owner.channel.stalled_since is not None)
                 assert owner.channel.queued_bytes > 0
+                stalled_at = owner.channel.stalled_since
                 assert await read_frame(client) == b"head" + content + b"tail"
                 assert owner.channel.stalled_since is None
+                assert stalled_at is not None
+                assert owner.channel.active_at > stalled_at, "taking the answer is no idleness"
                 assert owner.channel.queued_bytes == 0
 
     asyncio.run(main())

@@ -3,7 +3,7 @@
 The acceptor asks `wait_seconds` before it accepts (creation rates, `max.connections` of listener and broker) and
 `admit` afterwards (per address; over the limit is closed at once). The listeners of brokers are protected when there
 are others: broker-wide limits do not hold them back, since neither replication nor the controller must lose to a storm
-of clients, and the last file descriptors are theirs. Kafka protects the inter-broker listener alone.
+of clients. Kafka protects the inter-broker listener alone.
 """
 
 from __future__ import annotations
@@ -67,14 +67,15 @@ class BrokerLimits:
 
 
 class ConnectionQuotas:
-    """Counts what is open. Every `admit` that is True is followed by one `release`."""
+    """Counts what is open. Every `admit` that is True is followed by one `release`. `descriptors_are_scarce` is asked
+    with whether it is for a protected listener."""
 
     def __init__(
         self,
         limits: BrokerLimits,
         listeners: Mapping[str, ListenerLimits],
         clock: Clock,
-        descriptors_are_scarce: Callable[[], bool],
+        descriptors_are_scarce: Callable[[bool], bool],
     ) -> None:
         self._descriptors_are_scarce = descriptors_are_scarce
         self._limits = limits
@@ -103,8 +104,10 @@ class ConnectionQuotas:
         if self._by_listener[listener] >= limits.max_connections:
             return _RETRY_SECONDS
         wait = limits.creation_rate.wait_seconds(now)
+        if self._descriptors_are_scarce(limits.protected):
+            return max(wait, _RETRY_SECONDS)
         if not limits.protected:
-            if self.total >= self._limits.max_connections or self._descriptors_are_scarce():
+            if self.total >= self._limits.max_connections:
                 return max(wait, _RETRY_SECONDS)
             wait = max(wait, self._rate.wait_seconds(now))
         return wait

@@ -30,7 +30,8 @@ class ChannelOutput(FrameInput):
     """What `DataChannel` is built on. `stalled_since`: monotonic seconds since when the peer takes nothing."""
 
     __slots__ = (
-        "_corked", "_flushing", "_interest", "_loop", "_queue", "_send", "_sock", "bytes_out", "stalled_since",
+        "_corked", "_flushing", "_interest", "_loop", "_queue", "_send", "_sock", "active_at", "bytes_out",
+        "stalled_since",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket, reader: FrameReader) -> None:
@@ -43,6 +44,7 @@ class ChannelOutput(FrameInput):
         self._flushing = False
         self._interest = READ
         self.bytes_out = 0
+        self.active_at = loop.now
         self.stalled_since: float | None = None
 
     @property
@@ -164,6 +166,8 @@ class ChannelOutput(FrameInput):
 
     def _after_flush(self, count: int, remaining: int) -> None:
         self.bytes_out += count
+        if count and self.stalled_since is not None:
+            self.active_at = self._loop.now  # who takes a long answer bit by bit is not idle
         if not remaining:
             if self.stalled_since is not None:
                 self.stalled_since = None

@@ -38,8 +38,8 @@ class DataChannel(ChannelOutput):
     """See `FrameChannel` for the interface."""
 
     __slots__ = (
-        "_arrived", "_expects_large", "_recv_into", "_size_prefix", "_view", "active_at", "bytes_in", "local_address",
-        "on_closed", "on_ready",
+        "_arrived", "_expects_large", "_recv_into", "_size_prefix", "_view", "bytes_in", "local_address", "on_closed",
+        "on_ready",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket, max_frame_bytes: int = MAX_FRAME_SIZE_BYTES) -> None:
@@ -53,7 +53,6 @@ class DataChannel(ChannelOutput):
         self._arrived = 0  # bytes at the end of a large frame that waits for its slice
         self.on_ready: OpenCallback = _unset
         self.on_closed: ClosedCallback = _unset
-        self.active_at = loop.now
         self.bytes_in = 0
 
     def start(self) -> None:

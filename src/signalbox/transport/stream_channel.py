@@ -151,6 +151,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
     def resume_writing(self) -> None:
         self._writable = True
         self.stalled_since = None
+        self.active_at = time.monotonic()  # who takes a long answer bit by bit is not idle
         self._pump()
 
     def _advanced(self, error: Exception | None) -> None:

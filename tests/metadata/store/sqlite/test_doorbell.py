@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
+
+import pytest
 
 from signalbox.metadata.store.sqlite.doorbell import EVERYTHING, Doorbell
 
@@ -42,3 +45,19 @@ def test_an_abandoned_bell_is_taken_down_by_the_next_ring(tmp_path: Path) -> Non
     one.ring(["/a"])
     assert len(os.listdir(tmp_path)) == 1
     one.close()
+
+
+def test_a_ring_that_cannot_be_rung_is_lost(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The commit that it tells of is done: it must not look as if it had failed."""
+    one, two = Doorbell(tmp_path), Doorbell(tmp_path)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
+    try:
+        one.ring(["/a"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert "the others will hear of a commit a moment later" in caplog.text
+    one.ring(["/b"])
+    assert two.heard() == {"/b"}
+    one.close()
+    two.close()

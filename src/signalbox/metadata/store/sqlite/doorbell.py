@@ -1,14 +1,16 @@
 """How participants tell each other of a commit: a datagram socket each, in a folder beside the file.
 
 A ring carries the paths that changed, so that who watches none of them need not look; too many paths become one
-`*`. Rings can be lost (a full queue, a bell just being hung up): the look at `PRAGMA data_version` every 250 ms
-is the backstop. Sockets are addressed through the folder's descriptor, since a socket's path has 108 bytes only.
+`*`. Rings can be lost (a full queue, a bell just being hung up, no descriptor left to look for bells with): the look
+at `PRAGMA data_version` every 250 ms is the backstop. Sockets are addressed through the folder's descriptor, since a
+socket's path has 108 bytes only.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import socket
 import uuid
@@ -18,6 +20,8 @@ from pathlib import Path
 PREFIX = "bell-"
 EVERYTHING = "*"
 _MAX_RING_BYTES = 16_384
+log = logging.getLogger("signalbox.metadata.store")
+
 _GONE = (errno.ECONNREFUSED, errno.ENOENT, errno.ENOTSOCK)
 
 
@@ -43,13 +47,16 @@ class Doorbell:
         return paths
 
     def ring(self, paths: Iterable[str]) -> None:
-        """Tell every other participant that `paths` changed. Never waits."""
+        """Tell every other participant that `paths` changed. Never waits, never fails: what it tells of is done."""
         message = "\n".join(paths).encode()
         if len(message) > _MAX_RING_BYTES:
             message = EVERYTHING.encode()
-        for name in os.listdir(self._folder_fd):
-            if name.startswith(PREFIX) and name != self._name:
-                self._ring_one(name, message)
+        try:
+            for name in os.listdir(self._folder_fd):
+                if name.startswith(PREFIX) and name != self._name:
+                    self._ring_one(name, message)
+        except OSError as error:
+            log.warning("the others will hear of a commit a moment later: %s", error)
 
     def close(self) -> None:
         """Hang the bell up."""

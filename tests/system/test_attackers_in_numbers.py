@@ -1,0 +1,203 @@
+"""Many peers at once: idle ones, more than a limit allows, faster than one, more than there are file descriptors."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.testing.process_cluster import ProcessCluster
+from tests.system.attackers import (
+    API_VERSIONS,
+    METADATA,
+    Bystander,
+    announced,
+    closed_within,
+    connect,
+    crowd,
+    drained,
+    flood,
+    is_served,
+    process_id,
+    resident_mib,
+)
+from tests.system.clusters import QUICK, metric, until
+from tests.system.wire import dial
+
+_CAP = 20
+_RATE = 10
+_FEW = "127.0.0.9"  # an address that may have three connections
+_MANY = 5_000
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
+    names = ("CLIENT", "CAPPED", "RATED", "REPLICATION", "CONTROL")
+    overrides = {
+        **QUICK,
+        "listeners": ",".join(f"{name}://127.0.0.1:0" for name in names),
+        "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in names),
+        "listener.name.capped.max.connections": str(_CAP),
+        "listener.name.rated.max.connection.creation.rate": str(_RATE),
+        "max.connections.per.ip.overrides": f"{_FEW}:3",
+        "socket.listen.backlog.size": "1024",
+        "replica.high.watermark.checkpoint.interval.ms": "500",
+    }
+    with ProcessCluster(tmp_path_factory.mktemp("limited"), 1, overrides=overrides) as cluster:
+        yield cluster
+
+
+def _address(cluster: ProcessCluster, listener: str) -> str:
+    return cluster.brokers[1].address(listener)
+
+
+def _log(cluster: ProcessCluster) -> str:
+    return cluster.brokers[1].log_file.read_text()
+
+
+def test_five_thousand_idle_connections(limited: ProcessCluster) -> None:
+    """Idle ones cost a few kilobytes each, also those that announce 90 MB and send two bytes of it."""
+    pid = process_id(limited)
+    with Bystander(limited) as bystander:
+        before = resident_mib(pid)
+        with crowd(_address(limited, "CLIENT"), _MANY) as idle:
+            assert is_served(idle[-1])
+            for sock in idle:
+                sock.sendall(announced(90_000_000))
+            with connect(_address(limited, "CLIENT")) as newcomer:
+                assert is_served(newcomer)
+            assert resident_mib(pid) - before < 100
+            heard = bystander.asked
+            until(lambda: bystander.asked > heard + 50, "answers to somebody else")
+        name = "kafka_network_socketserver_connectioncount"
+        until(lambda: metric(limited, 1, name) < 20, "their end")
+        assert bystander.slowest_s < 1
+
+
+@pytest.mark.spec("L5")
+def test_a_full_listener_lets_its_newcomers_wait(limited: ProcessCluster) -> None:
+    address = _address(limited, "CAPPED")
+    with Bystander(limited), crowd(address, _CAP) as inside:
+        assert all(is_served(sock) for sock in inside)
+        with connect(address) as waiting:
+            assert not is_served(waiting, 0.5), "one too many"
+            assert all(is_served(sock) for sock in inside)
+            inside[0].close()
+            waiting.settimeout(5)
+            assert waiting.recv(4), "what it asked before is answered now"
+
+
+@pytest.mark.spec("L5")
+def test_an_address_with_too_many_connections_is_closed_at_once(limited: ProcessCluster) -> None:
+    refused = "kafka_network_socketserver_refusals_total"
+    before = metric(limited, 1, refused, kind="too_many_connections")
+    address = _address(limited, "CLIENT")
+    with Bystander(limited), crowd(address, 3, _FEW) as inside:
+        assert all(is_served(sock) for sock in inside)
+        for listener in ("CLIENT", "CAPPED", "CONTROL"):  # all listeners count together
+            with connect(_address(limited, listener), _FEW) as fourth:
+                assert closed_within(fourth, 5) < 2
+        with connect(address) as somebody_else:
+            assert is_served(somebody_else)
+        assert all(is_served(sock) for sock in inside)
+    assert metric(limited, 1, refused, kind="too_many_connections") == before + 3
+
+
+@pytest.mark.spec("L5")
+def test_newcomers_come_as_fast_as_the_rate_allows(limited: ProcessCluster) -> None:
+    count = 3 * _RATE
+    began = time.monotonic()
+    with Bystander(limited) as bystander, crowd(_address(limited, "RATED"), count) as newcomers:
+        assert time.monotonic() - began < 1, "the kernel takes them all"
+        assert all(is_served(sock, 15) for sock in newcomers)
+        assert time.monotonic() - began >= (count - _RATE) / _RATE - 0.2
+        assert bystander.slowest_s < 1
+
+
+@contextmanager
+def _descriptors(pid: int, limit: int) -> Iterator[None]:
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.parametrize(("listener", "left"), [("CLIENT", 100), ("REPLICATION", 25), ("CONTROL", 25)])
+def test_nobody_takes_the_last_descriptors(limited: ProcessCluster, listener: str, left: int) -> None:
+    """Whoever is too many waits in the kernel. Without descriptors a broker could not write its next checkpoint and
+    would lose its log directory, the only one: here it goes on, and makes a topic. It is said once, and passes."""
+    limit = 400
+    pid = process_id(limited)
+    said = _log(limited).count("have to wait")
+    with ExitStack() as stack:
+        bystander, admin = stack.enter_context(Bystander(limited)), stack.enter_context(dial(limited))
+        stack.enter_context(_descriptors(pid, limit))
+        storm = stack.enter_context(crowd(_address(limited, listener), limit))
+        assert is_served(storm[0])
+        assert not is_served(storm[-1], 1)
+        assert limit - left - 5 < len(os.listdir(f"/proc/{pid}/fd")) < limit - left // 2
+        if listener == "CLIENT":
+            for of_brokers in ("REPLICATION", "CONTROL"):
+                with connect(_address(limited, of_brokers)) as broker:
+                    assert is_served(broker), of_brokers
+        new = CreateTopicsRequest.CreatableTopic(name=f"in-spite-of-{listener}", num_partitions=1, replication_factor=1)
+        made = admin.ask(ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest(topics=[new], timeout_ms=15_000))
+        assert made.topics[0].error_code == Error.NONE
+        _await_checkpoint(limited)
+        assert bystander.slowest_s < 1
+        assert _log(limited).count("have to wait") == said + 1
+    with connect(_address(limited, listener)) as newcomer:
+        assert is_served(newcomer)
+    assert _log(limited).count("again") == said + 1
+
+
+def _await_checkpoint(cluster: ProcessCluster) -> None:
+    """The next one that is written."""
+    file = cluster.brokers[1].folder / "data" / "replication-offset-checkpoint"
+    before = file.stat().st_mtime_ns
+    until(lambda: file.stat().st_mtime_ns > before, "the next checkpoint")
+
+
+@pytest.mark.parametrize(
+    ("api_key", "version", "body"), [(ApiKey.API_VERSIONS, 3, API_VERSIONS), (ApiKey.METADATA, 12, METADATA)]
+)
+def test_a_flood_of_requests_is_served_in_turns(
+    limited: ProcessCluster, api_key: ApiKey, version: int, body: bytes
+) -> None:
+    """Three send thousands of requests at once and read the answers: neither a client nor the control plane waits."""
+    data = flood(api_key, version, body)
+    with Bystander(limited) as client, Bystander(limited, "CONTROL") as control:
+        with crowd(_address(limited, "CLIENT"), 3) as flooders:
+            readers = [drained(sock) for sock in flooders]
+            for sock in flooders:
+                sock.sendall(data)
+            for sock in flooders:
+                sock.shutdown(1)
+            for reader in readers:
+                reader.join(60)
+        for who in (client, control):
+            assert who.median_s < 0.02
+            assert who.slowest_s < 0.5
+
+
+def test_a_storm_of_garbage(limited: ProcessCluster) -> None:
+    chance = random.Random("garbage")
+    counted = "kafka_network_socketserver_refusals_total"
+    refused = metric(limited, 1, counted)
+    with Bystander(limited) as bystander:
+        for _ in range(300):
+            with connect(_address(limited, "CLIENT")) as sock:
+                sock.sendall(chance.randbytes(chance.randrange(1, 2_000)))
+        until(lambda: metric(limited, 1, counted) > refused + 100, "their refusals")
+        assert bystander.slowest_s < 1
+    assert limited.brokers[1].running

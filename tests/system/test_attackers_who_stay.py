@@ -1,0 +1,234 @@
+"""Peers that keep a connection and do nothing good with it: silent ones, slow ones, ones that never read.
+
+The brokers are impatient, so that nobody has to wait ten minutes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.messages.fetch import FetchRequest
+from signalbox.testing.process_cluster import ProcessCluster
+from tests.system.attackers import (
+    API_VERSIONS,
+    METADATA,
+    Bystander,
+    announced,
+    closed_within,
+    connect,
+    crowd,
+    flood,
+    process_id,
+    request,
+    resident_mib,
+)
+from tests.system.clusters import QUICK, metric, until
+from tests.system.wire import Closed, Wire, dial, log_in
+
+_PATIENCE_S = 2.0
+_SWEEPS_S = 3.0  # what is due is closed at the next look, once a second; the machine may be busy
+_JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";'
+_BIG = "big"
+_BIG_BYTES = 24 << 20
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
+    names = ("CLIENT", "LOGIN", "REPLICATION", "CONTROL")
+    patience_ms = str(int(_PATIENCE_S * 1000))
+    overrides = {
+        **QUICK,
+        "listeners": ",".join(f"{name}://127.0.0.1:0" for name in names),
+        "listener.security.protocol.map": ",".join(
+            f"{name}:{'SASL_PLAINTEXT' if name == 'LOGIN' else 'PLAINTEXT'}" for name in names
+        ),
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.login.plain.sasl.jaas.config": _JAAS,
+        "connections.max.idle.ms": patience_ms,
+        "connection.setup.timeout.ms": patience_ms,
+        "connection.write.stall.timeout.ms": patience_ms,
+    }
+    with ProcessCluster(tmp_path_factory.mktemp("impatient"), 1, overrides=overrides) as cluster:
+        _fill(cluster.bootstrap())
+        yield cluster
+
+
+def _fill(servers: str) -> None:
+    """A topic with more than a socket takes."""
+    new = NewTopic(_BIG, 1, 1, config={"max.message.bytes": str(2 << 20)})
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.create_topics([new])[_BIG].result(20)
+    producer = Producer({"bootstrap.servers": servers, "message.max.bytes": 2 << 20, "linger.ms": 0})
+    for _ in range(_BIG_BYTES >> 20):
+        producer.produce(_BIG, bytes(1 << 20))
+        producer.flush(20)
+
+
+def _fetch_all() -> bytes:
+    part = FetchRequest.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=_BIG_BYTES)
+    topic = FetchRequest.FetchTopic(topic=_BIG, partitions=[part])
+    return FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=_BIG_BYTES, topics=[topic]).encode(4)
+
+
+def test_who_says_nothing_or_stops_is_let_go(impatient: ProcessCluster) -> None:
+    killed = _killed(impatient)
+    beginnings = (b"", b"\0", announced(10_000))
+    with ExitStack() as stack:
+        bystander = stack.enter_context(Bystander(impatient))
+        began = time.monotonic()
+        silent = []
+        for listener, beginning in itertools.product(("CLIENT", "LOGIN", "CONTROL"), beginnings):
+            silent.append(stack.enter_context(dial(impatient, 1, listener)))
+            silent[-1].send(beginning)
+        for each in silent:
+            assert each.closed()
+            assert _PATIENCE_S - 0.1 < time.monotonic() - began < _PATIENCE_S + _SWEEPS_S
+        assert bystander.slowest_s < 1
+    assert _killed(impatient) >= killed + len(silent)
+
+
+def _killed(cluster: ProcessCluster) -> float:
+    kinds = ("expiredconnectionskilledcount", "controlplaneexpiredconnectionskilledcount")
+    return sum(metric(cluster, 1, f"kafka_network_socketserver_{kind}") for kind in kinds)
+
+
+def test_who_sends_a_byte_at_a_time_is_heard_when_it_is_done(impatient: ProcessCluster) -> None:
+    """Slower than the idle time on the whole, but never idle."""
+    with Bystander(impatient) as bystander, dial(impatient) as slow:
+        data = slow.request(ApiKey.API_VERSIONS, 3, API_VERSIONS)
+        began = time.monotonic()
+        for number in range(len(data)):
+            slow.send(data[number : number + 1])
+            heard = bystander.asked
+            until(lambda heard=heard: bystander.asked >= heard + 40, "forty answers to somebody else")
+        assert len(slow.frame()) > 100
+        assert time.monotonic() - began > _PATIENCE_S
+        assert bystander.slowest_s < 1
+
+
+def test_without_a_login_a_byte_at_a_time_is_not_enough(impatient: ProcessCluster) -> None:
+    with Bystander(impatient) as bystander, dial(impatient, 1, "LOGIN") as slow:
+        began = time.monotonic()
+        slow.send(announced(10_000))
+
+        def takes_no_more() -> bool:
+            try:
+                slow.send(b"\0")
+            except Closed:
+                return True
+            return False
+
+        until(takes_no_more, "its end", _PATIENCE_S + _SWEEPS_S)
+        assert time.monotonic() - began > _PATIENCE_S - 0.1
+        assert bystander.slowest_s < 1
+
+
+@pytest.mark.parametrize("listener", ["CLIENT", "LOGIN"])
+def test_a_login_in_time_is_no_reason_to_stay_for_ever(impatient: ProcessCluster, listener: str) -> None:
+    with dial(impatient, 1, listener) as idle:
+        if listener == "LOGIN":
+            assert log_in(idle, "alice", "secret") == 0
+        idle.ask_raw(ApiKey.METADATA, 12, METADATA)
+        began = time.monotonic()
+        assert idle.closed()
+        assert time.monotonic() - began > _PATIENCE_S - 0.1
+
+
+def test_who_fetches_much_and_reads_nothing_is_let_go(impatient: ProcessCluster) -> None:
+    """Twenty of them ask for 24 MB five times over: what waits for them is in files, not in memory."""
+    pid = process_id(impatient)
+    before = resident_mib(pid)
+    address = impatient.brokers[1].address("CLIENT")
+    with Bystander(impatient) as bystander, crowd(address, 20) as greedy:
+        began = time.monotonic()
+        for sock in greedy:
+            sock.sendall(request(ApiKey.FETCH, 4, _fetch_all()) * 5)
+        heard = bystander.asked
+        until(lambda: bystander.asked > heard + 100, "answers to somebody else")
+        assert resident_mib(pid) - before < 100
+        until(lambda: _open_data_connections(impatient) <= 5, "the end of those who read nothing")
+        assert time.monotonic() - began > _PATIENCE_S - 0.1
+        assert bystander.slowest_s < 2
+
+
+def _open_data_connections(cluster: ProcessCluster) -> float:
+    return metric(cluster, 1, "kafka_network_socketserver_connectioncount")
+
+
+def test_who_reads_slowly_gets_everything(impatient: ProcessCluster) -> None:
+    """Much slower than both the idle and the stall time on the whole, but a bit now and then."""
+    with Bystander(impatient) as bystander, dial(impatient) as slow:
+        slow.send(slow.request(ApiKey.FETCH, 4, _fetch_all()))
+        began = time.monotonic()
+        size = int.from_bytes(slow.read(4))
+        assert size > _BIG_BYTES / 2
+        left, portion = size, size // 40
+        while left:
+            left -= len(slow.read(min(portion, left)))
+            heard = bystander.asked
+            until(lambda heard=heard: bystander.asked >= heard + 40, "forty answers to somebody else")
+        assert time.monotonic() - began > 2 * _PATIENCE_S
+        slow.ask_raw(ApiKey.METADATA, 12, METADATA)
+
+
+@pytest.mark.parametrize(
+    ("api_key", "version", "body"), [(ApiKey.API_VERSIONS, 3, API_VERSIONS), (ApiKey.METADATA, 12, METADATA)]
+)
+def test_who_asks_without_end_and_reads_nothing_is_let_go(
+    impatient: ProcessCluster, api_key: ApiKey, version: int, body: bytes
+) -> None:
+    pid = process_id(impatient)
+    before = resident_mib(pid)
+    with Bystander(impatient) as bystander, crowd(impatient.brokers[1].address("CLIENT"), 3) as deaf:
+        for sock in deaf:
+            sock.settimeout(0.5)
+            with pytest.raises(TimeoutError):  # the broker has stopped reading
+                sock.sendall(flood(api_key, version, body) * 100)
+        assert resident_mib(pid) - before < 100
+        until(lambda: _open_data_connections(impatient) <= 4, "the end of those who read nothing")
+        assert bystander.slowest_s < 1
+
+
+def test_before_a_login_nothing_is_answered_but_api_versions(impatient: ProcessCluster) -> None:
+    """Every other API closes the connection."""
+    with Bystander(impatient):
+        for row in API_TABLE.values():
+            if row.key in (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE):
+                continue
+            with dial(impatient, 1, "LOGIN") as stranger:
+                stranger.ask_raw(ApiKey.API_VERSIONS, 3, API_VERSIONS)
+                stranger.send(stranger.request(row.key, row.max_version))
+                if row.key == ApiKey.SASL_AUTHENTICATE:
+                    assert _last_frame_is_short(stranger)
+                else:
+                    assert stranger.closed(), row.name
+
+
+def _last_frame_is_short(stranger: Wire) -> bool:
+    """An error, then the end: nothing that anybody could use."""
+    try:
+        length = len(stranger.frame())
+    except Closed:
+        return True
+    return length < 200 and stranger.closed()
+
+
+def test_a_flood_before_a_login_ends_at_once(impatient: ProcessCluster) -> None:
+    with Bystander(impatient) as bystander:
+        sock = connect(impatient.brokers[1].address("LOGIN"))
+        try:
+            sock.sendall(flood(ApiKey.API_VERSIONS, 3, API_VERSIONS))
+        except ConnectionError:
+            pass  # closed in the middle of it
+        assert closed_within(sock, _PATIENCE_S) < _PATIENCE_S - 0.5, "not by a timeout"
+        sock.close()
+        assert bystander.slowest_s < 1

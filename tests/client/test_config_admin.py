@@ -92,3 +92,31 @@ def test_changes_are_sent_as_operations() -> None:
         assert broker.seen(ApiKey.INCREMENTAL_ALTER_CONFIGS)[-1].validate_only
 
     with_admin(test)
+
+
+def test_changes_of_a_broker_go_to_that_broker_and_others_anywhere() -> None:
+    async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
+        def answer(request: Any, version: int) -> Any:
+            made = IncrementalAlterConfigsResponse
+            rows = [
+                made.AlterConfigsResourceResponse(resource_type=each.resource_type, resource_name=each.resource_name)
+                for each in request.resources
+            ]
+            return made(responses=rows)
+
+        for broker in cluster.brokers.values():
+            broker.scripts[ApiKey.INCREMENTAL_ALTER_CONFIGS] = answer
+        names = ("2", "3", "9", "")  # 9 is down: any broker takes what it can for it
+        changes = {ConfigResource(ResourceType.BROKER, name): [ConfigChange("k", "v")] for name in names}
+        outcomes = await admin.alter_configs(changes)
+        assert [outcomes[name].error for name in names] == [Error.NONE] * 4
+        asked = {
+            node_id: [each.resource_name for request in requests for each in request.resources]
+            for node_id, broker in cluster.brokers.items()
+            if (requests := broker.seen(ApiKey.INCREMENTAL_ALTER_CONFIGS))
+        }
+        assert "2" in asked[2]
+        assert "3" in asked[3]
+        assert sorted(name for found in asked.values() for name in found) == sorted(names)
+
+    with_admin(test, size=3)

@@ -19,9 +19,12 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.chaos.free_ports import free_ports
 from signalbox.testing.cluster import Cluster
 from tests.system.clusters import BROKERS, until
+from tests.system.console_tools import tool
 from tests.system.loaded import LoadedCluster, loaded_cluster
+from tests.system.provision import command, jars
 from tests.system.wire import Wire
 
+NEEDS = (partial(command, "javac"), partial(jars, "tools"))
 pytestmark = pytest.mark.timeout(180)
 
 _Alter = IncrementalAlterConfigsRequest
@@ -218,3 +221,21 @@ def test_connections_of_a_removed_listener_end_and_others_stay(cluster: Cluster)
         assert goes.closed()
         assert stays.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[])).brokers
     assert cluster.nodes[1].parts.epochs.broker_epoch == epoch, "the session and its epoch stay"
+
+
+def test_kafkas_own_tool_adds_and_removes_a_listener(cluster: Cluster) -> None:
+    """As docs/listeners.md writes it: a list in brackets, and the keys of the new listener in the same command."""
+    before = cluster.nodes[2].describe()["listeners"]
+    new = properties(cluster, 2, "TOOLED://127.0.0.1:0")
+    changes = f"listeners=[{new['listeners']}],{MAP}=[{new[MAP]}],listener.name.tooled.max.connections=7"
+    address = str(before["CLIENT"])
+    entity = ("--bootstrap-server", address, "--entity-type", "brokers", "--entity-name", "2")
+    assert "Completed updating" in tool("kafka-configs", *entity, "--alter", "--add-config", changes)
+    until(lambda: "TOOLED" in cluster.nodes[2].describe()["listeners"], "the listener")
+    assert told(str(cluster.nodes[2].describe()["listeners"]["TOOLED"])) != set()
+    described = tool("kafka-configs", *entity, "--describe")
+    assert f"listeners={new['listeners']} sensitive=false synonyms={{DYNAMIC_BROKER_CONFIG:listeners" in described
+    assert "listener.name.tooled.max.connections=7 sensitive=false" in described
+    names = f"listeners,{MAP},listener.name.tooled.max.connections"
+    tool("kafka-configs", *entity, "--alter", "--delete-config", names)
+    until(lambda: cluster.nodes[2].describe()["listeners"] == before, "the listeners as before")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from signalbox.client.admin_call import AdminCall, Outcome, left_ms, only, outcome_of
 from signalbox.protocol.error_table import Error, KafkaError
@@ -111,27 +111,51 @@ class ConfigAdmin(AdminCall):
         validate_only: bool = False,
         timeout_ms: float | None = None,
     ) -> dict[str, Outcome]:
-        """Apply changes, all of a resource or none; outcomes by resource name."""
+        """Apply changes, all of a resource or none; outcomes by resource name. Those of a broker that is up are sent to
+        that broker, which alone can judge what is about its listeners; everything else may go to any."""
         made = IncrementalAlterConfigsRequest
 
         async def attempt(left: list[ConfigResource], left_ms: float) -> list[Outcome]:
-            rows = [
-                made.AlterConfigsResource(
-                    resource_type=resource.type,
-                    resource_name=resource.name,
-                    configs=[
-                        made.AlterableConfig(name=change.name, config_operation=change.op, value=change.value)
-                        for change in changes[resource]
-                    ],
-                )
-                for resource in left
-            ]
-            answer = await self.client.request_any(
-                made(resources=rows, validate_only=validate_only), timeout_ms=left_ms
-            )
-            return [outcome_of(row.resource_name, row.error_code, row.error_message) for row in answer.responses]
+            deadline = self.client.deadline(left_ms)
+            outcomes: list[Outcome] = []
+            for node_id, resources in (await self._by_node(left, deadline)).items():
+                rows = [
+                    made.AlterConfigsResource(
+                        resource_type=resource.type,
+                        resource_name=resource.name,
+                        configs=[
+                            made.AlterableConfig(name=change.name, config_operation=change.op, value=change.value)
+                            for change in changes[resource]
+                        ],
+                    )
+                    for resource in resources
+                ]
+                request = made(resources=rows, validate_only=validate_only)
+                answer = await self._ask_node(node_id, request, deadline)
+                outcomes += [
+                    outcome_of(row.resource_name, row.error_code, row.error_message) for row in answer.responses
+                ]
+            return outcomes
 
         return await self._each(list(changes), attempt, lambda resource: resource.name, timeout_ms)
+
+    async def _by_node(
+        self, resources: Sequence[ConfigResource], deadline: float
+    ) -> dict[int | None, list[ConfigResource]]:
+        """Resources by the node that is to be asked, None for any."""
+        by_node: dict[int | None, list[ConfigResource]] = {}
+        for resource in resources:
+            node_id = None
+            if resource.type == ResourceType.BROKER and resource.name.isdigit():
+                await self.client.some_node(deadline, set())  # the nodes are known now
+                node_id = int(resource.name) if int(resource.name) in self.client.view.nodes else None
+            by_node.setdefault(node_id, []).append(resource)
+        return by_node
+
+    async def _ask_node(self, node_id: int | None, request: Any, deadline: float) -> Any:
+        if node_id is None:
+            return await self.client.request_any(request, timeout_ms=left_ms(deadline))
+        return await self.client.request(node_id, request, timeout_ms=left_ms(deadline))
 
     async def set_topic_configs(
         self, topic: str, configs: Mapping[str, str | None], *, timeout_ms: float | None = None

@@ -45,7 +45,7 @@ def test_an_idle_connection_is_killed_and_counted() -> None:
             assert await client.ended()
             (event,) = await served.trail.until(AuditKind.CONNECTION_CLOSE)
             assert "idle" in event.reason
-            assert served.trail.gauges["ExpiredConnectionsKilledCount"]() == 1
+            assert served.trail.gauges["TimedOutConnectionsCount"]() == 1
 
     asyncio.run(main())
 
@@ -76,7 +76,7 @@ def test_one_byte_is_not_enough_to_stay_for_ever() -> None:
             client = await served.dial("SASL_PLAINTEXT")
             await client.send(b"\0")
             assert await client.ended()
-            assert served.trail.gauges["ExpiredConnectionsKilledCount"]() == 1
+            assert served.trail.gauges["TimedOutConnectionsCount"]() == 1
             assert served.trail.of(AuditKind.CONNECTION_OPEN) == []
             (event,) = served.trail.of(AuditKind.REFUSED)
             assert "not authenticated after 0.1 s (connection.setup.timeout.ms)" in event.reason

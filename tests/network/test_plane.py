@@ -28,6 +28,7 @@ def test_kafkas_names_per_plane(name: str, prefix: str) -> None:
     plane = Plane(name, source)
     plane.register(gauges, ManualClock())
     plane.requests, plane.rejected_requests, plane.expired_connections_killed = 7, 8, 9
+    plane.timed_out_connections = 10
     expected = {
         f"kafka.network:RequestChannel:{prefix}RequestQueueSize": 3,
         f"kafka.network:RequestChannel:{prefix}ResponseQueueSize": 2,
@@ -35,6 +36,7 @@ def test_kafkas_names_per_plane(name: str, prefix: str) -> None:
         f"kafka.network:RequestChannel:{prefix}RequestsTotal": 7,
         f"kafka.network:SocketServer:{prefix}RejectedRequestsCount": 8,
         f"kafka.network:SocketServer:{prefix}ExpiredConnectionsKilledCount": 9,
+        f"kafka.network:SocketServer:{prefix}TimedOutConnectionsCount": 10,
         f"kafka.network:SocketServer:{prefix}NetworkProcessorAvgIdlePercent": 1,
         f"kafka.server:KafkaRequestHandlerPool:{prefix}RequestHandlerAvgIdlePercent": 1,
         f"kafka.network:SocketServer:{prefix}ConnectionCount": 0,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +18,18 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from signalbox.client.admin import AdminClient as OurAdmin
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster_client import ClusterClient
 from signalbox.testing.cluster import Cluster
 from tests.security.issuer import Answer, Endpoint, Issuer, answering, forged, key_file, key_set
+from tests.system.provision import java_class
 
+NEEDS = (partial(java_class, "Renewal.java", "clients"),)
 pytestmark = pytest.mark.spec("L7")
 ISSUER = Issuer("ES256")
 _MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
+_LOGIN_HANDLER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
 _LISTENERS = ("CLIENT", "TOKEN", "REPLICATION", "CONTROL")
 Token = Callable[[], str]
 
@@ -136,7 +146,7 @@ def test_who_does_not_belong_stays_outside(cluster: Cluster, token: Token) -> No
     assert admin_of(settings(cluster, good)).list_topics(timeout=20).brokers
 
 
-def issuing(lasts_s: float) -> Answer:
+def issuing(lasts_s: float, **claims: str) -> Answer:
     """A token endpoint: whoever knows a client's secret gets a token for it."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
@@ -144,7 +154,7 @@ def issuing(lasts_s: float) -> Answer:
         if secret != f"{user}-secret":
             answering(b"{}", 401)(handler)
         else:
-            token = ISSUER.token(user, exp=time.time() + lasts_s)
+            token = ISSUER.token(user, exp=time.time() + lasts_s, **claims)
             answering(json.dumps({"access_token": token, "token_type": "Bearer"}).encode())(handler)
 
     return answer
@@ -192,3 +202,57 @@ def test_brokers_log_in_at_each_other_with_tokens_of_an_endpoint_and_renew_them(
                 .partitions.values()
             ]
             assert set(in_sync) == {2}
+
+
+_JAVA = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
+
+
+def test_the_java_client_renews_its_session_with_new_tokens(cluster: Cluster, tmp_path: Path) -> None:
+    class_path = java_class("Renewal.java", "clients")
+    renewed = counted(cluster, "successful-reauthentication-total")
+    expired = counted(cluster, "expired-connections-killed-count")
+    with Endpoint(issuing(6, aud="kafka", iss="https://issuer")).open() as tokens:
+        properties = {
+            "bootstrap.servers": settings(cluster, good)["bootstrap.servers"],
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "OAUTHBEARER",
+            "sasl.login.callback.handler.class": _LOGIN_HANDLER,
+            "sasl.oauthbearer.token.endpoint.url": tokens.url,
+            "sasl.jaas.config": _MODULE.replace(";", ' clientId="java" clientSecret="java-secret";'),
+            "sasl.login.refresh.min.period.seconds": "1",
+            "sasl.login.refresh.buffer.seconds": "1",
+            "acks": "all",
+            "retries": "0",
+        }
+        path = tmp_path / "client.properties"
+        path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={tokens.url}"
+        run = subprocess.run(
+            ["java", *_JAVA, allowed, "-cp", class_path, "Renewal", str(path), "java", "14"],
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+    assert run.returncode == 0, run.stderr
+    figures = dict(line.split() for line in run.stdout.splitlines())
+    assert figures["failed"] == "0", run.stderr
+    assert int(figures["acknowledged"]) > 20
+    assert counted(cluster, "successful-reauthentication-total") >= renewed + 2
+    assert counted(cluster, "expired-connections-killed-count") == expired
+
+
+def test_our_own_admin_client_logs_in_with_a_token_from_a_file(cluster: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(good())
+    given = {
+        "bootstrap.servers": settings(cluster, good)["bootstrap.servers"],
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": _MODULE,
+        "sasl.oauthbearer.token.endpoint.url": (tmp_path / "token").as_uri(),
+    }
+
+    async def ask() -> set[int]:
+        async with OurAdmin(ClusterClient(ClientSettings.from_properties(given))) as admin:
+            return {node.node_id for node in (await admin.describe_cluster()).nodes}
+
+    assert asyncio.run(ask()) == set(cluster.nodes)

@@ -77,7 +77,7 @@ class IdleExpiry:
                 return
             reason = None if connection.channel.closed else expiry_reason(connection, now, self._limits)
             if reason is not None:
-                connection.listener.plane.expired_connections_killed += 1
+                connection.listener.plane.timed_out_connections += 1
                 if not connection.established:
                     connection.note_refusal("setup_timeout", reason, None)
                     if connection.authentication is None or not connection.authentication.failed:

@@ -63,7 +63,10 @@ class IdleMeter:
 class Plane:
     """Counts of one plane."""
 
-    __slots__ = ("connections", "expired_connections_killed", "name", "rejected_requests", "requests", "source")
+    __slots__ = (
+        "connections", "expired_connections_killed", "name", "rejected_requests", "requests", "source",
+        "timed_out_connections",
+    )  # fmt: skip
 
     def __init__(self, name: str, source: PlaneSource) -> None:
         self.name = name
@@ -71,7 +74,8 @@ class Plane:
         self.connections = 0
         self.requests = 0
         self.rejected_requests = 0
-        self.expired_connections_killed = 0
+        self.expired_connections_killed = 0  # sessions that were not renewed (KIP-368), as Kafka counts
+        self.timed_out_connections = 0  # idle, stalled, never set up
 
     def register(self, metrics: Metrics, clock: Clock) -> None:
         """Make the counts known under Kafka's names."""
@@ -91,6 +95,7 @@ class Plane:
             ("RequestChannel", "RequestsTotal", lambda: self.requests),
             ("SocketServer", "NetworkProcessorAvgIdlePercent", IdleMeter(busy, clock).read),
             ("SocketServer", "ExpiredConnectionsKilledCount", lambda: self.expired_connections_killed),
+            ("SocketServer", "TimedOutConnectionsCount", lambda: self.timed_out_connections),
             ("SocketServer", "RejectedRequestsCount", lambda: self.rejected_requests),
             ("SocketServer", "ConnectionCount", lambda: self.connections),
         ):

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 from signalbox.common.ids import TopicPartition
@@ -17,7 +16,7 @@ from signalbox.controller.records import PartitionCreated, PartitionStateChanged
 from signalbox.controller.replay import replay
 from signalbox.metadata.partition_state import NO_LEADER, PartitionState
 from signalbox.metadata.topic_assignment import TopicAssignment
-from tests.controller.cluster import inputs, registration
+from tests.controller.cluster import registration
 
 EPOCH = 5  # controller epoch of all contexts here
 
@@ -108,33 +107,6 @@ def states(decision: Decision) -> dict[str, str]:
     """What a decision makes of partitions."""
     changes = (PartitionCreated, PartitionStateChanged)
     return {str(each.partition): told(each.state) for each in decision.records if isinstance(each, changes)}
-
-
-def whole(decide: Callable[..., Decision], context: ControllerContext, *more: Any, **settings: Any) -> Decision:
-    """A decision with all its parts in one, and the effects of one kind that several parts have joined."""
-    decision = decide(context, inputs(**settings), *more)
-    records, left = [*decision.records], [*decision.then]
-    effects: dict[object, Any] = {}
-
-    def join(effect: Any) -> None:
-        key = (type(effect), *(getattr(effect, name, None) for name in ("brokers", "is_new", "broker_id", "newcomers")))
-        before = effects.get(key)
-        found = getattr(effect, "partitions", None)
-        if before is not None and found is not None:
-            effect = replace(effect, partitions=tuple(dict.fromkeys((*before.partitions, *found))))
-        effects[key] = effect
-
-    for effect in decision.effects:
-        join(effect)
-    context = after(context, decision)
-    while left:
-        part = left.pop(0)(context)
-        context = after(context, part)
-        records += part.records
-        left = [*part.then, *left]
-        for effect in part.effects:
-            join(effect)
-    return replace(decision, records=tuple(records), effects=tuple(effects.values()), then=())
 
 
 def after(context: ControllerContext, decision: Decision) -> ControllerContext:

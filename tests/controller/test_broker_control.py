@@ -6,26 +6,20 @@ from dataclasses import replace
 
 from signalbox.controller.broker_control import ask_for_replicas, brokers_changed, replicas_offline
 from signalbox.controller.context import LiveBroker, ReplicaOfTopic
-from signalbox.controller.decision import (
-    PARTITIONS_PER_PART,
-    BrokersAnnounced,
-    Decision,
-    LeadersAnnounced,
-    ReplicasStopped,
-)
+from signalbox.controller.decision import BrokersAnnounced, Decision, LeadersAnnounced, ReplicasStopped
 from tests.controller.cluster import inputs, registration
-from tests.controller.contexts import after, live, make_context, states, tp, whole
+from tests.controller.contexts import after, live, make_context, states, tp
 
 TOPICS = {"t": {0: "1* 2 3", 1: "2* 3 1", 2: "3* 1 2"}}
 
 
 def test_nothing_new_is_no_decision() -> None:
-    assert whole(brokers_changed, make_context(1, 2), live(1, 2)) == Decision()
+    assert brokers_changed(make_context(1, 2), inputs(), live(1, 2)) == Decision()
 
 
 def test_a_broker_dies() -> None:
     context = make_context(1, 2, 3, topics=TOPICS, shutting_down=frozenset({1}))
-    decision = whole(brokers_changed, context, live(2, 3))
+    decision = brokers_changed(context, inputs(), live(2, 3))
     assert states(decision) == {"t-0": "2/8/4 isr 2 3", "t-1": "2/8/4 isr 2 3", "t-2": "3/8/4 isr 3 2"}
     assert decision.effects[:2] == (BrokersAnnounced(()), LeadersAnnounced((tp(0), tp(1), tp(2))))
     left = after(context, decision)
@@ -34,7 +28,7 @@ def test_a_broker_dies() -> None:
 
 def test_a_broker_returns_and_is_told_everything() -> None:
     context = make_context(2, 3, topics={"t": {0: "1 2 isr 1", 1: "2* 1 isr 2", 2: "3* 2"}})
-    decision = whole(brokers_changed, context, live(1, 2, 3))
+    decision = brokers_changed(context, inputs(), live(1, 2, 3))
     # Partition 0 waited for broker 1; partition 1 only has to be told to it.
     assert states(decision) == {"t-0": "1/8/4 isr 1"}
     assert decision.effects[0] == BrokersAnnounced((1,))
@@ -45,7 +39,7 @@ def test_a_broker_returns_and_is_told_everything() -> None:
 def test_a_restart_is_a_failure_and_a_start() -> None:
     context = make_context(1, 2, 3, topics={"t": {0: "1* 2", 1: "1* 2 isr 1"}})
     restarted = {**live(1, 2, 3), 1: LiveBroker(registration(1), 999)}
-    decision = whole(brokers_changed, context, restarted)
+    decision = brokers_changed(context, inputs(), restarted)
     changed = after(context, decision)
     assert changed.brokers[1].broker_epoch == 999
     first, second = changed.state(tp(0)), changed.state(tp(1))
@@ -59,7 +53,7 @@ def test_a_restart_is_a_failure_and_a_start() -> None:
 def test_a_new_address_is_only_told() -> None:
     context = make_context(1, 2, topics=TOPICS)
     moved = {**live(1, 2), 2: LiveBroker(registration(2, rack="new"), 200)}
-    decision = whole(brokers_changed, context, moved)
+    decision = brokers_changed(context, inputs(), moved)
     assert states(decision) == {}
     assert decision.effects[0] == BrokersAnnounced(())
     assert after(context, decision).brokers[2].registration.rack == "new"
@@ -67,7 +61,7 @@ def test_a_new_address_is_only_told() -> None:
 
 def test_new_partitions_get_their_first_leader_from_a_newcomer() -> None:
     context = make_context(2, topics={"t": {0: "1 isr new"}})
-    decision = whole(brokers_changed, context, live(1, 2))
+    decision = brokers_changed(context, inputs(), live(1, 2))
     assert states(decision) == {"t-0": "1/0/0 isr 1"}
     assert LeadersAnnounced((tp(0),), is_new=True) in decision.effects
 
@@ -75,13 +69,13 @@ def test_new_partitions_get_their_first_leader_from_a_newcomer() -> None:
 def test_unclean_elections_follow_the_settings() -> None:
     context = make_context(1, 2, topics={"t": {0: "1* 2 isr 1"}, "safe": {0: "1* 2 isr 1"}})
     context = replace(context, configs={"topics/safe": {"unclean.leader.election.enable": "false"}})
-    decision = whole(brokers_changed, context, live(2), unclean_leader_election_enable=True)
+    decision = brokers_changed(context, inputs(unclean_leader_election_enable=True), live(2))
     assert states(decision) == {"t-0": "2/8/4 isr 2", "safe-0": "-1/8/4 isr 1"}
 
 
 def test_topics_on_their_way_out_are_left_alone_but_asked_for() -> None:
     context = make_context(2, topics=TOPICS, deleting={"t": frozenset({ReplicaOfTopic(0, 1)})})
-    decision = whole(brokers_changed, context, live(1, 2))
+    decision = brokers_changed(context, inputs(), live(1, 2))
     assert states(decision) == {}
     assert ReplicasStopped(1, (tp(0),), delete=True) in decision.effects
 
@@ -111,12 +105,3 @@ def test_an_unknown_broker_has_no_replicas() -> None:
     assert replicas_offline(context, inputs(), 9, [tp(0)], []) == Decision()
     assert ask_for_replicas(context, 9) == Decision()
     assert ask_for_replicas(context, 1).effects == (LeadersAnnounced((tp(0), tp(1), tp(2)), brokers=(1,)),)
-
-
-def test_many_partitions_are_decided_in_parts_that_follow_each_other() -> None:
-    topics = {"t": dict.fromkeys(range(2 * PARTITIONS_PER_PART + 1), "1* 2 3")}
-    context = make_context(1, 2, 3, topics=topics)
-    decision = brokers_changed(context, inputs(), live(2, 3))
-    assert len(decision.then) == 5  # three parts, what joins, what waited
-    assert max(len(part(after(context, decision)).records) for part in decision.then) == PARTITIONS_PER_PART
-    assert set(states(whole(brokers_changed, context, live(2, 3))).values()) == {"2/8/4 isr 2 3"}

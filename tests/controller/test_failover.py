@@ -14,8 +14,8 @@ from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
 from signalbox.security.acl import AccessControlEntry, AclOperation, AclPermission, ResourcePattern, ResourceType
-from tests.controller.cluster import register, registration
-from tests.controller.contexts import make_context, states, tp, whole
+from tests.controller.cluster import inputs, register, registration
+from tests.controller.contexts import make_context, states, tp
 
 
 def test_brokers_are_loaded_with_their_epochs() -> None:
@@ -91,7 +91,7 @@ def test_everything_without_a_living_leader_is_elected() -> None:
     context = make_context(
         2, 3, topics=topics, deleting={"going": frozenset({ReplicaOfTopic(0, 2)}), "unknown": frozenset()}
     )
-    decision = whole(take_over, context)
+    decision = take_over(context, inputs())
     assert states(decision) == {
         "t-0": "2/8/4 isr 2 3",
         "t-1": "2/8/4 isr 2 3",
@@ -100,14 +100,14 @@ def test_everything_without_a_living_leader_is_elected() -> None:
     assert TopicDeletionRefused("unknown") in decision.records
     assert decision.effects == (
         BrokersAnnounced(),
-        MetadataAnnounced((tp(0, "going"),)),
         LeadersAnnounced(tuple(tp(number) for number in range(5))),
+        MetadataAnnounced((tp(0, "going"),)),
         LeadersAnnounced((tp(4),), is_new=True),
         ReplicasStopped(2, (tp(0, "going"),), delete=True),
     )
 
 
 def test_a_quiet_takeover_changes_nothing_and_tells_everything() -> None:
-    decision = whole(take_over, make_context(1, 2, topics={"t": {0: "1* 2"}}))
+    decision = take_over(make_context(1, 2, topics={"t": {0: "1* 2"}}), inputs())
     assert decision.records == ()
     assert LeadersAnnounced((tp(0),)) in decision.effects

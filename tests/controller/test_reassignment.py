@@ -17,7 +17,7 @@ from signalbox.metadata.partition_state import LeaderRecoveryState
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest
 from tests.controller.cluster import inputs
-from tests.controller.contexts import after, live, make_context, placed, states, topic_id, tp, whole
+from tests.controller.contexts import after, live, make_context, placed, states, topic_id, tp
 
 MOVING = "4 1* 2 isr 1 2 adding 4 removing 2"
 
@@ -147,7 +147,7 @@ def test_it_does_not_end_before() -> None:
 def test_it_does_not_end_without_a_target_that_can_lead() -> None:
     context = context_of("4 1* isr 1 4 adding 4 removing 1", 1)
     assert finish_moves(context) == Decision()
-    returned = whole(brokers_changed, context, live(1, 4))
+    returned = brokers_changed(context, inputs(), live(1, 4))
     assert placed(after(context, returned)) == "4 removed 1"
     assert states(returned) == {"t-0": "4/8/4 isr 4"}
 
@@ -159,18 +159,18 @@ def told_to(effects: tuple[Effect, ...], broker_id: int) -> list[LeadersAnnounce
 @pytest.mark.spec("F1")
 def test_a_new_controller_goes_on() -> None:
     """Where the old one was killed: before the adding replica was told, and before the last one was."""
-    waiting = whole(take_over, context_of(MOVING))
+    waiting = take_over(context_of(MOVING), inputs())
     assert (placed(after(context_of(MOVING), waiting)), states(waiting)) == ("4 1 2 adding 4 removing 2", {})
     assert told_to(waiting.effects, 4) == [LeadersAnnounced((tp(0),), brokers=(4,), is_new=True)]
     arrived = context_of("4 1* 2 isr 1 2 4 adding 4 removing 2")
-    ended = whole(take_over, arrived)
+    ended = take_over(arrived, inputs())
     assert (placed(after(arrived, ended)), states(ended)) == ("4 1 removed 2", {"t-0": "1/8/4 isr 1 4"})
     assert ReplicasStopped(2, (tp(0),), delete=True) in ended.effects
 
 
 def test_a_death_on_the_way_elects_and_goes_on() -> None:
     context = context_of(MOVING)
-    lost = whole(brokers_changed, context, live(2, 3, 4))
+    lost = brokers_changed(context, inputs(), live(2, 3, 4))
     assert states(lost) == {"t-0": "2/8/4 isr 2"}
     going = after(context, lost)
     assert placed(going) == "4 1 2 adding 4 removing 2"

@@ -14,7 +14,7 @@ from signalbox.controller.removed_replicas import ask_for_removal, replicas_remo
 from signalbox.controller.topic_deletion import delete_topics
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest
 from tests.controller.cluster import inputs
-from tests.controller.contexts import after, live, make_context, placed, tp, whole
+from tests.controller.contexts import after, live, make_context, placed, tp
 
 CONTEXT = make_context(1, 2, topics={"t": {0: "1* removed 2 3", 1: "1* removed 2"}, "u": {0: "1*"}})
 STOP_2 = ReplicasStopped(2, (tp(0), tp(1)), delete=True)
@@ -25,9 +25,9 @@ def test_living_brokers_are_asked() -> None:
 
 
 def test_asked_again_at_a_failover_from_time_to_time_and_when_a_broker_joins() -> None:
-    assert STOP_2 in whole(take_over, CONTEXT).effects
+    assert STOP_2 in take_over(CONTEXT, inputs()).effects
     assert STOP_2 in housekeeping(CONTEXT, inputs()).effects
-    assert ReplicasStopped(3, (tp(0),), delete=True) in whole(brokers_changed, CONTEXT, live(1, 2, 3)).effects
+    assert ReplicasStopped(3, (tp(0),), delete=True) in brokers_changed(CONTEXT, inputs(), live(1, 2, 3)).effects
 
 
 def test_an_answer_ends_it() -> None:

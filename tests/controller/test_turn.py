@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from typing import TypeVar
 
 import pytest
 
@@ -19,6 +19,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.update_metadata import UpdateMetadataResponse
 from tests.controller.contexts import make_context
 
+T = TypeVar("T")
 FENCE = Fence("/controller_epoch", 0)
 
 
@@ -37,8 +38,8 @@ def setting(value: str, seen: list[dict[str, str]]) -> Callable[..., Decision]:
     return decide
 
 
-async def breathe() -> None:
-    await asyncio.sleep(0)
+async def at_once(work: Callable[[], T]) -> T:
+    return work()
 
 
 def test_decisions_see_each_other_and_share_one_commit() -> None:
@@ -46,7 +47,7 @@ def test_decisions_see_each_other_and_share_one_commit() -> None:
         store = await opened()
         seen: list[dict[str, str]] = []
         turn = Turn(make_context(1, configs={}))
-        await turn.run(deque(Pending(setting(value, seen)) for value in "abc"), store, FENCE, breathe)
+        await turn.run(deque(Pending(setting(value, seen)) for value in "abc"), store, FENCE, at_once)
         assert seen == [{}, {"k": "a"}, {"k": "b"}]
         entry = await store.read("/config/brokers/1")
         assert entry is not None
@@ -64,37 +65,10 @@ def test_a_failing_decision_is_left_out() -> None:
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         broken = Pending(lambda context: 1 / 0, answer, lambda error: UpdateMetadataResponse(error_code=error))  # type: ignore[arg-type, return-value]
         turn = Turn(make_context(1, configs={}))
-        await turn.run(deque([Pending(setting("a", seen)), broken, Pending(setting("b", seen))]), store, FENCE, breathe)
+        await turn.run(deque([Pending(setting("a", seen)), broken, Pending(setting("b", seen))]), store, FENCE, at_once)
         assert answer.result() == UpdateMetadataResponse(error_code=Error.UNKNOWN_SERVER_ERROR)
         assert turn.context.configs == {"brokers/1": {"k": "b"}}
         assert len(turn.decided) == 2
-
-    asyncio.run(run())
-
-
-def test_the_parts_of_a_decision_follow_each_other_with_breaths_between_and_fail_together() -> None:
-    async def run() -> None:
-        store = await opened()
-        seen: list[dict[str, str]] = []
-        breaths: list[int] = []
-
-        async def counted() -> None:
-            breaths.append(len(seen))
-
-        def broken(context: object) -> Decision:
-            raise ValueError("the last part")
-
-        first = setting("a", seen)
-        parts = replace(first(make_context(1, configs={})), then=(setting("b", seen), setting("c", seen)))
-        seen.clear()
-        turn = Turn(make_context(1, configs={}))
-        failing = replace(parts, then=(setting("b", seen), broken))
-        await turn.run(deque([Pending(lambda now: failing), Pending(lambda now: parts)]), store, FENCE, counted)
-        assert seen == [{"k": "a"}, {"k": "a"}, {"k": "b"}], "nothing is left of what failed"
-        assert set(breaths) == {0, 1, 2, 3}
-        assert turn.context.configs == {"brokers/1": {"k": "c"}}
-        assert [decision for _, decision in turn.decided] == [parts]
-        assert len(await store.read_tree("/config/changes")) == 4
 
     asyncio.run(run())
 
@@ -105,7 +79,7 @@ def test_a_refused_commit_leaves_nothing() -> None:
         seen: list[dict[str, str]] = []
         turn = Turn(make_context(1, configs={}))
         with pytest.raises(FencedOut):
-            await turn.run(deque([Pending(setting("a", seen))]), store, Fence("/controller_epoch", 9), breathe)
+            await turn.run(deque([Pending(setting("a", seen))]), store, Fence("/controller_epoch", 9), at_once)
         assert await store.read("/config/brokers/1") is None
         assert len(turn.taken) == 1, "whoever runs the turn answers for it"
 
@@ -118,9 +92,9 @@ def test_an_answer_that_changes_nothing_is_fenced_too() -> None:
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         asked = Pending(lambda context: Decision(), answer)
         with pytest.raises(FencedOut):
-            await Turn(make_context(1)).run(deque([asked]), store, Fence("/controller_epoch", 9), breathe)
+            await Turn(make_context(1)).run(deque([asked]), store, Fence("/controller_epoch", 9), at_once)
         event = Pending(lambda context: Decision())
-        await Turn(make_context(1)).run(deque([event]), store, Fence("/controller_epoch", 9), breathe)
+        await Turn(make_context(1)).run(deque([event]), store, Fence("/controller_epoch", 9), at_once)
 
     asyncio.run(run())
 
@@ -129,7 +103,7 @@ def test_a_turn_has_an_end() -> None:
     async def run() -> None:
         store = await opened()
         queue = deque(Pending(lambda context: Decision()) for _ in range(MAX_DECISIONS_PER_COMMIT + 3))
-        await Turn(make_context(1)).run(queue, store, FENCE, breathe)
+        await Turn(make_context(1)).run(queue, store, FENCE, at_once)
         assert len(queue) == 3
 
     asyncio.run(run())
@@ -155,7 +129,7 @@ def test_what_is_too_much_for_one_commit_is_stored_in_several() -> None:
         store.max_commit_bytes = 300
         seen: list[dict[str, str]] = []
         turn = Turn(make_context(1, configs={}))
-        await turn.run(deque(Pending(setting(value * 50, seen)) for value in "abc"), store, FENCE, breathe)
+        await turn.run(deque(Pending(setting(value * 50, seen)) for value in "abc"), store, FENCE, at_once)
         entry = await store.read("/config/brokers/1")
         assert entry is not None
         assert entry.version == 2

@@ -6,15 +6,14 @@ the epoch (endpoints, rack) only has to be told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
 
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import ControllerContext, LiveBroker
-from signalbox.controller.decision import BrokersAnnounced, Decision, Effect, Inputs, LeadersAnnounced, in_parts
+from signalbox.controller.decision import BrokersAnnounced, Decision, Effect, Inputs, LeadersAnnounced
 from signalbox.controller.partition_control import bring_online, take_replicas_offline
 from signalbox.controller.reassignment import finish_moves
-from signalbox.controller.records import BrokerJoined, BrokerLeft, ReplicasOffline
+from signalbox.controller.records import BrokerJoined, BrokerLeft, Record, ReplicasOffline
 from signalbox.controller.removed_replicas import ask_for_removal
 from signalbox.controller.replay import preview
 from signalbox.controller.topic_deletion import ask_again
@@ -37,49 +36,27 @@ def brokers_changed(context: ControllerContext, inputs: Inputs, now: Mapping[int
     ]
     if not (gone or bounced or joined or modified):
         return Decision()
-    failed, newcomers = frozenset(gone + bounced), frozenset((*bounced, *joined))
-    everything = tuple(context.partitions())
-    return Decision(
-        records=tuple(BrokerLeft(broker_id) for broker_id in failed),
-        effects=(BrokersAnnounced(tuple(newcomers)),),
-        then=(
-            *(in_parts(everything, partial(_without, inputs, failed)) if failed else ()),
-            lambda _: Decision(records=tuple(BrokerJoined(now[each]) for each in (*bounced, *joined, *modified))),
-            *(in_parts(everything, partial(_with, inputs, newcomers)) if newcomers else ()),
-            partial(_what_waited, newcomers),
-        ),
-    )
-
-
-def _without(
-    inputs: Inputs, failed: frozenset[int], context: ControllerContext, partitions: Sequence[TopicPartition]
-) -> Decision:
-    """What these partitions lose with the brokers that failed."""
-    held = [partition for partition in partitions if failed.intersection(context.replicas(partition))]
-    losses = take_replicas_offline(context, failed, held, _unclean(context, inputs))
-    effects = (LeadersAnnounced(tuple(loss.partition for loss in losses)),) if losses else ()
-    return Decision(records=tuple(losses), effects=effects)
-
-
-def _with(
-    inputs: Inputs, newcomers: frozenset[int], context: ControllerContext, partitions: Sequence[TopicPartition]
-) -> Decision:
-    """Leaders for those of these partitions that waited for the newcomers, who are told of all that they hold."""
-    held = {each: tuple(tp for tp in partitions if each in context.replicas(tp)) for each in sorted(newcomers)}
-    waiting = dict.fromkeys(partition for each in held.values() for partition in each)
-    created, led = bring_online(context, waiting, _unclean(context, inputs))
-    effects: list[Effect] = [LeadersAnnounced(tuple(each.partition for each in led))] if led else []
-    effects += [LeadersAnnounced(each, brokers=(broker_id,)) for broker_id, each in held.items() if each]
-    if created:
-        effects.append(LeadersAnnounced(tuple(each.partition for each in created), is_new=True))
-    return Decision(records=(*created, *led), effects=tuple(effects))
-
-
-def _what_waited(newcomers: frozenset[int], context: ControllerContext) -> Decision:
-    """Moves that can end now, and deletions that the newcomers have missed."""
-    moved = finish_moves(context)
-    asked = (*ask_again(context, newcomers), *ask_for_removal(context, newcomers))
-    return Decision(records=moved.records, effects=(*moved.effects, *asked))
+    failed = frozenset(gone + bounced)
+    departures: list[Record] = [BrokerLeft(broker_id) for broker_id in failed]
+    without = preview(context, departures)
+    losses = take_replicas_offline(without, failed, _partitions_on(context, failed), _unclean(without, inputs))
+    arrivals: list[Record] = [*losses, *(BrokerJoined(now[each]) for each in (*bounced, *joined, *modified))]
+    arrived = preview(without, arrivals)
+    newcomers = (*bounced, *joined)
+    waiting = _partitions_on(arrived, frozenset(newcomers))
+    created, led = bring_online(arrived, waiting, _unclean(arrived, inputs))
+    moved = finish_moves(arrived, (*created, *led))
+    touched = [*(loss.partition for loss in losses), *(each.partition for each in led)]
+    effects: list[Effect] = [
+        BrokersAnnounced(newcomers),
+        LeadersAnnounced(tuple(dict.fromkeys(touched))),
+        *(LeadersAnnounced(tuple(arrived.partitions_on(each)), brokers=(each,)) for each in newcomers),
+        LeadersAnnounced(tuple(each.partition for each in created), is_new=True),
+        *moved.effects,
+        *ask_again(arrived, newcomers),
+        *ask_for_removal(arrived, newcomers),
+    ]
+    return Decision(records=(*departures, *arrivals, *created, *led, *moved.records), effects=tuple(effects))
 
 
 def replicas_offline(
@@ -116,6 +93,12 @@ def ask_for_replicas(context: ControllerContext, broker_id: int) -> Decision:
         return Decision()
     partitions = tuple(context.partitions_on(broker_id))
     return Decision(effects=(LeadersAnnounced(partitions, brokers=(broker_id,)),))
+
+
+def _partitions_on(context: ControllerContext, broker_ids: frozenset[int]) -> list[TopicPartition]:
+    if not broker_ids:
+        return []
+    return [partition for partition in context.partitions() if broker_ids & set(context.replicas(partition))]
 
 
 def _unclean(context: ControllerContext, inputs: Inputs) -> Callable[[str], bool]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from signalbox.common.ids import TopicPartition
+from signalbox.common.long_work import breathe
 from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.producer_id_block import ProducerIdBlock
@@ -106,10 +107,11 @@ class ControllerContext:
         return None if topic is None else topic.states.get(partition.partition)
 
     def partitions(self) -> Iterator[TopicPartition]:
-        """All partitions but those of topics on their way out."""
+        """All partitions but those of topics on their way out; breathes."""
         for topic in self.topics.values():
             if topic.name not in self.deleting:
                 for partition in topic.assignment.replicas:
+                    breathe()
                     yield TopicPartition(topic.name, partition)
 
     def moving(self) -> Iterator[TopicPartition]:

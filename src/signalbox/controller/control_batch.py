@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TypeVar
 
 from signalbox.common.ids import TopicPartition
+from signalbox.common.long_work import breathe
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import (
     BrokersAnnounced,
@@ -96,6 +97,7 @@ class ControlBatch:
 
     def _add_leaders(self, context: ControllerContext, effect: LeadersAnnounced) -> None:
         for partition in effect.partitions:
+            breathe()
             brokers = context.replicas(partition) if effect.brokers is None else effect.brokers
             for broker_id in brokers:
                 if broker_id in context.brokers:
@@ -129,6 +131,7 @@ def _leader_and_isr(
     topics: dict[str, list[_LeaderState]] = {}
     leaders: dict[int, None] = {}
     for partition, is_new in partitions.items():
+        breathe()
         state = context.state(partition)
         replicas = context.replicas(partition)
         if state is None or partition.topic in context.deleting or broker_id not in replicas:
@@ -181,6 +184,7 @@ def _metadata_topics(
 ) -> list[UpdateMetadataRequest.UpdateMetadataTopicState]:
     topics: dict[str, list[_MetadataState]] = {}
     for partition in partitions:
+        breathe()
         state = context.state(partition)
         if state is None:
             continue

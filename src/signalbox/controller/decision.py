@@ -7,12 +7,10 @@ records. Effects name what changed; `control_batch.py` turns them into requests 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from signalbox.common.ids import TopicPartition
-from signalbox.controller.context import ControllerContext
 from signalbox.controller.ports import AlterConfigPolicy, CreateTopicPolicy
 from signalbox.controller.records import Record
 from signalbox.controller.settings import ControllerSettings
@@ -66,37 +64,12 @@ class Visibility:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`response` is None for events that nobody asked for. `then` is the rest of a decision about many partitions:
-    parts decided one after the other, each on the context that those before it made, and stored together."""
+    """`response` is None for events that nobody asked for."""
 
     records: tuple[Record, ...] = ()
     response: Message | None = None
     effects: tuple[Effect, ...] = ()
     visibility: Visibility | None = None
-    then: tuple[Part, ...] = ()
-
-
-Part = Callable[[ControllerContext], Decision]
-
-PARTITIONS_PER_PART = 25  # a part of so many takes about 0.3 ms; the event loop gets its turn between two
-
-
-def in_parts(
-    partitions: Sequence[TopicPartition], decide: Callable[[ControllerContext, Sequence[TopicPartition]], Decision]
-) -> tuple[Part, ...]:
-    """`decide` for a few of `partitions` at a time."""
-    return tuple(
-        partial(_part, decide, partitions[start : start + PARTITIONS_PER_PART])
-        for start in range(0, len(partitions), PARTITIONS_PER_PART)
-    )
-
-
-def _part(
-    decide: Callable[[ControllerContext, Sequence[TopicPartition]], Decision],
-    partitions: Sequence[TopicPartition],
-    context: ControllerContext,
-) -> Decision:
-    return decide(context, partitions)
 
 
 @dataclass(frozen=True, slots=True)

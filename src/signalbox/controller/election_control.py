@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from signalbox.common.ids import TopicPartition
+from signalbox.common.long_work import breathe
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Effect, Inputs, LeadersAnnounced, Visibility
 from signalbox.controller.election import Strategy, propose
@@ -67,6 +68,7 @@ def elect_leaders(context: ControllerContext, inputs: Inputs, request: ElectLead
     told: dict[TopicPartition, _Told] = {}
     changes: list[_Elected] = []
     for partition in dict.fromkeys(context.partitions() if everything else _named(request)):
+        breathe()
         outcome = _elect(context, kind, partition)
         if isinstance(outcome, tuple):
             if not (everything and outcome[0] is Error.ELECTION_NOT_NEEDED):

@@ -6,10 +6,9 @@ Loading is the only reading the controller does; from then on it is the one writ
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping
 
-from signalbox.common.ids import ZERO_UUID, TopicPartition
+from signalbox.common.ids import ZERO_UUID
 from signalbox.controller.context import (
     ControlledTopic,
     ControllerContext,
@@ -24,11 +23,11 @@ from signalbox.controller.decision import (
     Inputs,
     LeadersAnnounced,
     MetadataAnnounced,
-    in_parts,
 )
 from signalbox.controller.forwarded_outcome import outcomes_of
 from signalbox.controller.partition_control import bring_online, take_replicas_offline
 from signalbox.controller.reassignment import finish_moves, resume_moves
+from signalbox.controller.records import Record
 from signalbox.controller.removed_replicas import ask_for_removal
 from signalbox.controller.replay import preview, replicas_to_delete
 from signalbox.controller.topic_deletion import (
@@ -95,35 +94,34 @@ async def load_context(
 
 def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
     """Elections for everything without a living leader, and everything told to everybody."""
-    records = refuse_pending_deletions(context, inputs)
+    records: list[Record] = list(refuse_pending_deletions(context, inputs))
     settled = preview(context, records)
-    return Decision(
-        records=records,
-        effects=(BrokersAnnounced(), MetadataAnnounced(partitions_on_their_way_out(settled))),
-        then=(*in_parts(tuple(settled.partitions()), partial(_take_over_partitions, inputs)), _resume),
-    )
-
-
-def _take_over_partitions(inputs: Inputs, context: ControllerContext, partitions: Sequence[TopicPartition]) -> Decision:
     default = inputs.settings.unclean_leader_election_enable
 
     def unclean(topic: str) -> bool:
-        return context.allows_unclean_election(topic, default)
+        return settled.allows_unclean_election(topic, default)
 
-    gone = {each for partition in partitions for each in context.replicas(partition) if each not in context.brokers}
-    losses = take_replicas_offline(context, gone, partitions, unclean)
-    created, led = bring_online(preview(context, losses), partitions, unclean)
-    effects: list[Effect] = [LeadersAnnounced(tuple(partitions))]
-    if created:
-        effects.append(LeadersAnnounced(tuple(each.partition for each in created), is_new=True))
-    return Decision(records=(*losses, *created, *led), effects=tuple(effects))
-
-
-def _resume(context: ControllerContext) -> Decision:
-    """What the controller before had begun: moves and deletions."""
-    moved = finish_moves(context)
-    asked = (*ask_again(context, context.brokers), *ask_for_removal(context, context.brokers))
-    return Decision(records=moved.records, effects=(*resume_moves(context), *moved.effects, *asked))
+    gone = {
+        broker_id
+        for partition in settled.partitions()
+        for broker_id in settled.replicas(partition)
+        if broker_id not in settled.brokers
+    }
+    losses = take_replicas_offline(settled, gone, settled.partitions(), unclean)
+    after = preview(settled, losses)
+    created, led = bring_online(after, after.partitions(), unclean)
+    moved = finish_moves(after, (*created, *led))
+    effects: list[Effect] = [
+        BrokersAnnounced(),
+        LeadersAnnounced(tuple(settled.partitions())),
+        MetadataAnnounced(partitions_on_their_way_out(settled)),
+        LeadersAnnounced(tuple(each.partition for each in created), is_new=True),
+        *resume_moves(after),
+        *moved.effects,
+        *ask_again(settled, settled.brokers),
+        *ask_for_removal(settled, settled.brokers),
+    ]
+    return Decision(records=(*records, *losses, *created, *led, *moved.records), effects=tuple(effects))
 
 
 def _by_topic(tree: Mapping[str, Entry]) -> dict[str, dict[str, Entry]]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from signalbox.common.ids import TopicPartition
+from signalbox.common.long_work import breathe
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.election import Proposal, Strategy, propose
 from signalbox.controller.records import PartitionCreated, PartitionStateChanged
@@ -68,6 +69,7 @@ def bring_online(
     created: list[PartitionCreated] = []
     changed: list[PartitionStateChanged] = []
     for partition in partitions:
+        breathe()
         if not is_offline(context, partition):
             continue
         state = context.state(partition)
@@ -92,6 +94,7 @@ def take_replicas_offline(
     """What it means that the replicas of `partitions` on the brokers `gone` are lost. `context` knows it already."""
     changed = []
     for partition in partitions:
+        breathe()
         state = context.state(partition)
         if state is None or state.leader == NO_LEADER:
             continue

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from signalbox.common.ids import TopicPartition
 from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST
+from signalbox.common.long_work import breathe
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.reassignment import Moves
@@ -43,6 +44,7 @@ def alter_partition_reassignments(
     moves = Moves(context)
     results: dict[str, list[_Result]] = {}
     for partition, targets in _asked(request).items():
+        breathe()
         outcome: tuple[Error, str | None] = (Error.NONE, None)
         try:
             wanted = _wanted(context, partition, targets, allow_factor_change)

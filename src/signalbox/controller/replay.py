@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from signalbox.common.ids import ZERO_UUID
+from signalbox.common.long_work import breathe
 from signalbox.controller import records as rec
 from signalbox.controller.context import (
     ControlledTopic,
@@ -35,6 +36,7 @@ def replay(context: ControllerContext, records: Iterable[rec.Record]) -> tuple[C
     """The context after `records`, and what must be stored for it to be true."""
     draft = _Draft(context)
     for record in records:
+        breathe()
         _REPLAY[type(record)](draft, record)
     return draft.finish(), draft.operations
 
@@ -43,6 +45,7 @@ def preview(context: ControllerContext, records: Iterable[rec.Record]) -> Contro
     """The context after `records`, for decisions that go on from there."""
     draft = _Draft(context, stores=False)
     for record in records:
+        breathe()
         _REPLAY[type(record)](draft, record)
     return draft.finish()
 

@@ -16,10 +16,11 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.common.forwarding_id import ForwardingId
+from signalbox.common.long_work import LongWork
 from signalbox.controller.broker_control import ask_for_replicas, brokers_changed
 from signalbox.controller.claim import Claim, still_holds, try_to_claim
 from signalbox.controller.context import ControllerContext, LiveBroker
@@ -42,6 +43,8 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 SLICE_S = 0.0002  # decisions run this long before the event loop gets its turn
 _RETRY_S = 0.5  # between two looks at who is the controller when nobody is, or the store does not answer
@@ -221,14 +224,27 @@ class Controller:
         turn = Turn(context)
         self._in_hand = turn.taken
         self._slice_start = self._clock.monotonic()
-        await turn.run(self._queue, self._store, claim.fence, self._breathe)
+        await turn.run(self._queue, self._store, claim.fence, self._in_slices)
         self._context, self._in_hand = turn.context, []
         self._targets.follow(turn.context.brokers)
-        for broker_id, request in turn.batch.requests(turn.context, self._inputs.settings.inter_broker_listener):
-            self._tell(broker_id, request)
-            await self._breathe()
+        await self._in_slices(partial(self._tell_all, turn))
         for pending, decision in turn.decided:
             self._answer(pending, decision)
+
+    async def _in_slices(self, work: Callable[[], T]) -> T:
+        """`work` as long work: when a slice is over the event loop gets its turn. Short ones share a slice."""
+        task = LongWork(work)
+        while True:
+            task.deadline = self._slice_start + SLICE_S
+            outcome: T = task.switch()
+            await self._breathe()
+            if task.dead:
+                return outcome
+
+    def _tell_all(self, turn: Turn) -> None:
+        listener = self._inputs.settings.inter_broker_listener
+        for broker_id, request in turn.batch.requests(turn.context, listener):
+            self._tell(broker_id, request)
 
     async def _breathe(self) -> None:
         if self._clock.monotonic() - self._slice_start > SLICE_S:

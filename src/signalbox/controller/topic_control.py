@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST, MAX_TOPICS_PER_CREATE
+from signalbox.common.long_work import breathe
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.controller.assignment import manual_assignment
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, ControllerContext, collision_name
@@ -77,6 +78,7 @@ def _creation(
     for topic in created:
         records.append(TopicCreated(topic.name, topic.assignment(), topic.configs))
         for number, replicas in topic.placement.items():
+            breathe()
             partition = TopicPartition(topic.name, number)
             state = first_state(context, partition, replicas)
             if state is not None:

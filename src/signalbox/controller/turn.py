@@ -11,11 +11,12 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import partial
+from typing import Protocol, TypeVar
 
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_batch import ControlBatch
-from signalbox.controller.decision import Decision, Part
+from signalbox.controller.decision import Decision
 from signalbox.controller.replay import replay
 from signalbox.metadata.store.port import Fence, MetadataStore, Operation, size_bytes
 from signalbox.protocol.error_table import Error
@@ -24,6 +25,15 @@ from signalbox.protocol.message import Message
 log = logging.getLogger(__name__)
 
 MAX_DECISIONS_PER_COMMIT = 256  # a turn ends here even if more waits, so that the first need not wait for the last
+
+
+T = TypeVar("T")
+
+
+class InSlices(Protocol):
+    """Runs long work (`common/long_work.py`) so that the event loop gets its turn in between; its result."""
+
+    def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class Answer(Protocol):
@@ -57,16 +67,14 @@ class Turn:
     decided: list[tuple[Pending, Decision]] = field(default_factory=list)
     batch: ControlBatch = field(default_factory=ControlBatch)
 
-    async def run(
-        self, queue: deque[Pending], store: MetadataStore, fence: Fence, breathe: Callable[[], Awaitable[None]]
-    ) -> None:
-        """Decide what waits and store it. Raises the store's errors; `breathe` is awaited between decisions."""
+    async def run(self, queue: deque[Pending], store: MetadataStore, fence: Fence, in_slices: InSlices) -> None:
+        """Decide what waits and store it. Raises the store's errors; each decision is run by `in_slices`."""
         operations: list[Operation] = []
         while queue and len(self.taken) < MAX_DECISIONS_PER_COMMIT:
             pending = queue.popleft()
             self.taken.append(pending)
             try:
-                operations += await self._decide(pending, breathe)
+                operations += await in_slices(partial(self._decide, pending))
             except Exception:
                 log.exception("a decision failed; nothing of it is stored")
                 pending.fail(Error.UNKNOWN_SERVER_ERROR)
@@ -76,24 +84,14 @@ class Turn:
             for part in _parts(operations, store.max_commit_bytes):
                 await store.commit(part, fence)
 
-    async def _decide(self, pending: Pending, breathe: Callable[[], Awaitable[None]]) -> list[Operation]:
-        """All parts of a decision, or nothing of it: what to store."""
-        context, operations = self.context, list[Operation]()
-        made: list[tuple[ControllerContext, Decision]] = []
-        left: deque[Part] = deque([pending.decide])
-        while left:
-            decision = left.popleft()(context)
-            context, stored = replay(context, decision.records)
-            operations += stored
-            made.append((context, decision))
-            left.extendleft(reversed(decision.then))
-            await breathe()
-        self.context = context
-        for after, decision in made:
-            self.batch.add(after, decision.effects)
-            await breathe()
-        self.decided.append((pending, made[0][1]))
-        return operations
+    def _decide(self, pending: Pending) -> list[Operation]:
+        """What to store for one decision; nothing has changed when it fails. Breathes."""
+        decision = pending.decide(self.context)
+        after, stored = replay(self.context, decision.records)
+        self.context = after
+        self.batch.add(after, decision.effects)
+        self.decided.append((pending, decision))
+        return stored
 
 
 def _parts(operations: list[Operation], limit_bytes: int) -> Iterator[list[Operation]]:

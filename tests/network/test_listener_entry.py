@@ -4,7 +4,7 @@ import pytest
 
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.network.listener_entry import parse_entries, parse_protocol_map
+from signalbox.network.listener_entry import names_of_entries, names_of_pairs, parse_entries, parse_protocol_map
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,8 @@ def test_protocol_map_faults() -> None:
     assert parse_protocol_map("A:TLS, alone, :SSL, B:SSL, b:SSL", faults) == {"B": SecurityProtocol.SSL}
     assert [fault.entry for fault in faults] == ["A:TLS", "alone", ":SSL", "b:SSL"]
     assert "PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL" in faults[0].remedy
+
+
+def test_names_are_made_out_of_what_cannot_be_read_as_well() -> None:
+    assert names_of_entries("a://h:1, A://h:2,B:9092,C,://h:1,D://h:x,") == ["A", "B", "C", "D"]
+    assert names_of_pairs("a:SSL, B:TLS,C") == {"A", "B", ""}

@@ -76,7 +76,8 @@ def _port(text: str) -> int:
 
 def names_of_entries(text: str) -> list[str]:
     """The names in a list of listeners, those of entries with a fault as well: one fault must not cause another."""
-    names = (normalise_listener_name(piece.partition("://")[0]) for piece in split_list(text) if "://" in piece)
+    pieces = ((piece, "://" if "://" in piece else ":") for piece in split_list(text))
+    names = (normalise_listener_name(piece.partition(mark)[0]) for piece, mark in pieces)
     return [name for name in dict.fromkeys(names) if name]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from signalbox.common.config_table import ConfigFault, Value
+from signalbox.common.config_table import ConfigFault, Value, describe_type
 from signalbox.network.config_rows import NETWORK_CONFIG, PREFIXED_KEYS
 from signalbox.network.per_ip_overrides import parse_per_ip_overrides
 
@@ -105,7 +105,7 @@ def _listener_settings(
                 values[rest] = NETWORK_CONFIG[rest].parse(text)
                 own.add(rest)
             except ValueError as error:
-                faults.append(ConfigFault(key, text, str(error), NETWORK_CONFIG[rest].doc))
+                faults.append(ConfigFault(key, text, str(error), f"Expected {describe_type(NETWORK_CONFIG[rest])}"))
         else:
             mechanism, _, mechanism_key = rest.partition(".")
             if mechanism_key:
@@ -114,7 +114,9 @@ def _listener_settings(
                 try:
                     NETWORK_CONFIG[mechanism_key].parse(text)
                 except ValueError as error:
-                    faults.append(ConfigFault(key, text, str(error), NETWORK_CONFIG[mechanism_key].doc))
+                    faults.append(
+                        ConfigFault(key, text, str(error), f"Expected {describe_type(NETWORK_CONFIG[mechanism_key])}")
+                    )
     return ListenerSettings(values, frozenset(own), by_mechanism), faults
 
 

@@ -10,11 +10,14 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-pytest.register_assert_rewrite("tests.system.loaded", "tests.system.clusters", "tests.system.console_tools")
+pytest.register_assert_rewrite(
+    "tests.system.loaded", "tests.system.clusters", "tests.system.console_tools", "tests.system.guarded"
+)
 
 from signalbox.protocol.api_table import ApiKey  # noqa: E402
 from signalbox.protocol.messages.metadata import MetadataRequest  # noqa: E402
 from tests.system.clusters import RoutedCluster, routed_cluster, until  # noqa: E402
+from tests.system.guarded import Guarded  # noqa: E402
 from tests.system.wire import dial  # noqa: E402
 
 MakeTopic = Callable[..., str]
@@ -33,6 +36,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoutedCluster]
     """Three brokers; a test that stops one starts a cluster of its own."""
     with routed_cluster(tmp_path_factory.mktemp("cluster")) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """Three brokers that want SCRAM on every listener and obey ACLs."""
+    with Guarded(tmp_path_factory.mktemp("guarded")) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")

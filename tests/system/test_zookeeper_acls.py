@@ -28,7 +28,7 @@ from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
 from tests.system.clusters import QUICK, until
-from tests.system.test_acls import let_in, login, signalbox
+from tests.system.guarded import let_in, login, signalbox
 from tests.system.test_zookeeper_cluster import kafka39
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M2")]

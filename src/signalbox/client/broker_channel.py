@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from signalbox.client.connect_log import ConnectLog
 from signalbox.client.connection import ClientConnection, connect
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.failures import ClientFailure, ConnectFailed, Misrouted
@@ -45,6 +46,7 @@ class BrokerChannel:
         self.sent = 0
         self._identity = Identity(cluster_id, node.node_id) if cluster_id is not None else None
         self._settings = settings
+        self._connect_log = ConnectLog(f"controller to broker {node.node_id}")
         self._on_unreachable = on_unreachable
         self._queue: deque[tuple[Any, asyncio.Future[Any]]] = deque()
         self._wakeup = asyncio.Event()
@@ -97,6 +99,7 @@ class BrokerChannel:
                 self.node.address, self._settings.secured(self.node.security), self._identity
             )
             self._connection.on_closed(self._wakeup.set)
+            self._connect_log.succeeded()
         return self._connection
 
     async def _work(self, connection: ClientConnection) -> None:
@@ -121,6 +124,7 @@ class BrokerChannel:
 
     def _note(self, failure: ClientFailure) -> None:
         """Count misroutes (129 here means a bad route to that peer, nothing more) and pass on a refused connect."""
+        self._connect_log.failed(failure)
         if isinstance(failure, Misrouted):
             self.misroutes += 1
         refused = isinstance(failure, ConnectFailed) and failure.stage == "tcp"

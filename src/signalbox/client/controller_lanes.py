@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from signalbox.client.api_ranges import ApiRanges
+from signalbox.client.connect_log import ConnectLog
 from signalbox.client.connection import ClientConnection, connect
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.failures import AuthenticationRefused, ClientFailure, Misrouted
@@ -49,6 +50,7 @@ class ControllerLanes:
         self._avoid_once: Node | None = None  # it denied, or hung up at once: not tried again before a pause
         self._connecting: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
+        self._connect_log = ConnectLog("broker to controller")
         self._opened_at = 0.0
         self._closed = False
         self.misroutes = 0
@@ -136,11 +138,14 @@ class ControllerLanes:
         try:
             lane = await connect(node.address, self._settings.secured(node.security), identity)
         except AuthenticationRefused as failure:
+            self._connect_log.failed(failure)
             self._on_refused(failure)
             return False
         except ClientFailure as failure:
+            self._connect_log.failed(failure)
             self.misroutes += isinstance(failure, Misrouted)
             return False
+        self._connect_log.succeeded()
         if node != self._lookup.active_controller():
             lane.close("another controller is active")
             return False

@@ -24,6 +24,7 @@ from signalbox.transport.tls_failure import RENEGOTIATED, TLS_RENEGOTIATION, bro
 from signalbox.transport.tls_session import TlsSession
 
 _PIECE_BYTES = 262_144
+_RECORD_BYTES = 16_384  # what one read of TLS can give
 
 
 def _unset(*_: object) -> None:
@@ -169,7 +170,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
 
     def _decrypt(self) -> None:
         assert self._tls is not None
-        plaintext = memoryview(bytearray(_PIECE_BYTES))
+        plaintext = memoryview(bytearray(_RECORD_BYTES))
         try:
             while not self.closed:
                 count = self._tls.read_into(plaintext)

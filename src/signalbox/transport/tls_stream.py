@@ -13,7 +13,7 @@ from typing import Any
 from signalbox.transport.tls_failure import ENDED_EARLY, TlsFailed, broken_reason, failure_reason
 from signalbox.transport.tls_session import TlsSession
 
-_READ_BYTES = 65_536
+_RECORD_BYTES = 16_384  # what one read can give
 
 
 class TlsStream(asyncio.Protocol):
@@ -24,7 +24,7 @@ class TlsStream(asyncio.Protocol):
         self._inner = inner
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._plaintext = memoryview(bytearray(_READ_BYTES))
+        self._plaintext = memoryview(bytearray(_RECORD_BYTES))
         self.established: asyncio.Future[None] = self._loop.create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -1,0 +1,45 @@
+"""Why another node cannot be reached, in the log: at once, then at most every ten seconds while the reason is the same.
+
+Connecting is tried many times a second, since a node that restarts should be found soon; that a node is not there is
+ordinary (information). That it is there and we do not come in, by its certificate, our password or its identity, is
+somebody's mistake (warning).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from time import monotonic
+
+from signalbox.client.failures import ClientFailure, ConnectFailed
+
+LOG_INTERVAL_SECONDS = 10.0
+_ORDINARY_STAGE = "tcp"
+
+log = logging.getLogger("signalbox.client.connect")
+
+
+class ConnectLog:
+    """Of one way: `whither` names it."""
+
+    def __init__(self, whither: str, clock: Callable[[], float] = monotonic) -> None:
+        self._whither = whither
+        self._clock = clock
+        self._said = ""
+        self._again_at = 0.0
+        self._left_out = 0
+
+    def failed(self, failure: ClientFailure) -> None:
+        """One try was in vain."""
+        text, now = str(failure), self._clock()
+        if text == self._said and now < self._again_at:
+            self._left_out += 1
+            return
+        often = f" ({self._left_out} more like it since the last line)" if text == self._said and self._left_out else ""
+        self._said, self._again_at, self._left_out = text, now + LOG_INTERVAL_SECONDS, 0
+        ordinary = not isinstance(failure, ConnectFailed) or failure.stage == _ORDINARY_STAGE
+        log.log(logging.INFO if ordinary else logging.WARNING, "%s: %s%s", self._whither, text, often)
+
+    def succeeded(self) -> None:
+        """The next failure is news."""
+        self._said = ""

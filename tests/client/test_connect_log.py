@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from signalbox.client.connect_log import LOG_INTERVAL_SECONDS, ConnectLog
+from signalbox.client.failures import ConnectFailed, ConnectionLost
+from signalbox.client.node import Address
+
+ADDRESS = Address("h", 1)
+NAME = ConnectFailed(ADDRESS, "tls", "h on listener X: another name")
+
+
+def test_the_same_reason_is_told_once_per_interval(caplog: pytest.LogCaptureFixture) -> None:
+    now = [0.0]
+    connect_log = ConnectLog("there", lambda: now[0])
+    with caplog.at_level(logging.DEBUG):
+        for _ in range(100):
+            connect_log.failed(NAME)
+        connect_log.failed(ConnectFailed(ADDRESS, "tcp", "refused"))
+        connect_log.failed(NAME)
+        connect_log.failed(NAME)
+        now[0] += LOG_INTERVAL_SECONDS
+        connect_log.failed(NAME)
+        connect_log.succeeded()
+        connect_log.failed(NAME)
+        connect_log.failed(ConnectionLost(ADDRESS, "hung up"))
+    name = "there: could not connect to h:1 (tls): h on listener X: another name"
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", name),
+        ("INFO", "there: could not connect to h:1 (tcp): refused"),
+        ("WARNING", name),
+        ("WARNING", f"{name} (1 more like it since the last line)"),
+        ("WARNING", name),
+        ("INFO", "there: connection to h:1 lost: hung up"),
+    ]

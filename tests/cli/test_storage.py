@@ -29,10 +29,21 @@ def test_users_are_added_once(tmp_path: Path) -> None:
     assert "user admin has another SCRAM-SHA-256 credential" in other.stderr
 
 
+def test_users_out_of_a_file(tmp_path: Path) -> None:
+    users = tmp_path / "users"
+    users.write_text(f"{ADMIN}\n\n{ADMIN.replace('admin', 'broker')}\n")
+    made = format_(tmp_path, "--add-scram", f"@{users}")
+    assert made.stdout.splitlines()[1:] == ["user admin: SCRAM-SHA-256 added", "user broker: SCRAM-SHA-256 added"]
+    users.write_text(f"{ADMIN}\nnobody\n")
+    wrong = format_(tmp_path, "--add-scram", f"@{users}")
+    assert (wrong.exit_code, wrong.stderr.split(": ")[0]) == (2, f"{users}:2")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (("--add-scram", ADMIN, "--add-scram", "SCRAM-SHA-256=[password=SECRET]"), "--add-scram number 2: 'name'"),
+        (("--add-scram", "@/nowhere/users"), "/nowhere/users cannot be read"),
         (("--override", "node.id=x"), "node.id"),
         (("--config", "/nowhere/server.properties"), "/nowhere/server.properties cannot be read"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +30,7 @@ def format_(
             "--add-scram",
             "-S",
             help="A user, as 'SCRAM-SHA-256=[name=admin,password=secret]'; also iterations, salt, saltedpassword"
-            " (base64). Can be repeated.",
+            " (base64). Can be repeated. @FILE reads one a line: others see a command line.",
         ),
     ] = None,
     override: Annotated[list[str] | None, typer.Option(help="key=value, over the file's; can be repeated.")] = None,
@@ -39,11 +40,11 @@ def format_(
     from signalbox.wiring.storage_format import NotFormatted, format_storage
 
     users = []
-    for number, text in enumerate(add_scram or (), 1):
+    for place, text in _texts(add_scram or []):
         try:
             users.append(parse_scram_argument(text))
         except BadScramArgument as error:
-            fail(f"--add-scram number {number}: {error}", code=2)
+            fail(f"{place}: {error}", code=2)
     loaded = load_config(config, override or [])
     if loaded is None:
         raise typer.Exit(2)
@@ -53,3 +54,16 @@ def format_(
         fail(str(error))
     for line in lines:
         say(line)
+
+
+def _texts(arguments: list[str]) -> Iterator[tuple[str, str]]:
+    """Users to be, each with where it stands."""
+    for number, argument in enumerate(arguments, 1):
+        if not argument.startswith("@"):
+            yield f"--add-scram number {number}", argument
+            continue
+        try:
+            lines = Path(argument[1:]).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            fail(f"--add-scram number {number}: {argument[1:]} cannot be read: {error}", code=2)
+        yield from ((f"{argument[1:]}:{row}", line) for row, line in enumerate(lines, 1) if line.strip())

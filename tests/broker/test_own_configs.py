@@ -19,7 +19,8 @@ from signalbox.wiring.configuration import NODE_CONFIG
 
 SET, DELETE = 0, 1
 TOPIC, BROKER = 2, 4
-OWN, FOR_ALL = {"listener.name.client.max.connections": "5"}, {"max.connections": "9"}
+KEYSTORE = "listener.name.tls.ssl.keystore.location"
+OWN, FOR_ALL = {"listener.name.client.max.connections": "5", KEYSTORE: "/k"}, {"max.connections": "9"}
 
 
 class Values:
@@ -36,6 +37,7 @@ class Values:
 class Judge:
     def __init__(self, *faults: str) -> None:
         self.asked: list[tuple[Configs | None, Configs | None]] = []
+        self.again: list[str] = []
         self._faults = list(faults)
 
     async def catch_up(self) -> None:
@@ -58,17 +60,19 @@ def resource(name: str, changes: Mapping[str, str | None], kind: int = BROKER) -
     )
 
 
-def refusal(judge: Judge, asked: Any, key: ApiKey = ApiKey.INCREMENTAL_ALTER_CONFIGS) -> tuple[Error, str] | None:
+def refusal(
+    judge: Judge, asked: Any, key: ApiKey = ApiKey.INCREMENTAL_ALTER_CONFIGS, validate_only: bool = False
+) -> tuple[Error, str] | None:
     own = OwnConfigs(1, NODE_CONFIG, Values(), judge.catch_up)
-    own.judge = judge
-    return asyncio.run(own.refusal(key, asked))
+    own.judge, own.look_again = judge, judge.again.extend
+    return asyncio.run(own.refusal(key, asked, validate_only))
 
 
 @pytest.mark.parametrize(
     ("name", "changes", "asked"),
     [
         ("1", {"max.connections": "3"}, (None, {**OWN, "max.connections": "3"})),
-        ("1", {"listener.name.client.max.connections": None}, (None, {})),
+        ("1", {"listener.name.client.max.connections": None}, (None, {KEYSTORE: "/k"})),
         ("1", {"listener.name.tls.ssl.key.password": "x"}, (None, {**OWN, "listener.name.tls.ssl.key.password": "x"})),
         ("", {"max.connections": None}, ({}, None)),
     ],
@@ -122,3 +126,20 @@ def test_refused(asked: Any, error: Error, reason: str) -> None:
     assert found is not None
     assert found[0] is error
     assert reason in found[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "validate_only", "again"),
+    [
+        ({KEYSTORE: "/k"}, False, [KEYSTORE]),
+        ({KEYSTORE: "/k"}, True, []),
+        ({KEYSTORE: "/other"}, False, []),  # the store will tell of it
+        ({"listener.name.client.max.connections": "5"}, False, []),
+    ],
+)
+def test_a_file_named_again_is_looked_at_again(
+    changes: Mapping[str, str | None], validate_only: bool, again: list[str]
+) -> None:
+    judge = Judge()
+    assert refusal(judge, resource("1", changes), validate_only=validate_only) is None
+    assert judge.again == again

@@ -110,7 +110,7 @@ def test_a_limit_of_all_brokers_holds_for_newcomers_alone(running: Running) -> N
         running.change("", {key: None})
         until(lambda: is_answered(running), "no limit")
         assert lives(early)
-    assert running.described("") == {}
+    until(lambda: running.described("") == {}, "nothing set for all brokers")
 
 
 def from_elsewhere(running: Running) -> socket.socket:
@@ -162,6 +162,21 @@ def test_a_listeners_certificate_is_renewed_and_connections_stay(running: Runnin
     assert (shown.value, shown.config_source) == (second, ConfigSource.DYNAMIC_BROKER_CONFIG)
     assert lives(standing)
     standing.close()
+    running.change("1", {key: None})
+    until(lambda: running.certificate() == first, "the old certificate")
+
+
+def test_a_file_that_was_replaced_is_read_when_it_is_named_again(running: Running) -> None:
+    key, path = "listener.name.tls.ssl.keystore.location", running.folder / "replaced.pem"
+    first = running.certificate()
+    running.authority.identity("localhost").pem_file(path)
+    running.change("1", {key: str(path)})
+    until(lambda: running.certificate() != first, "the file's certificate")
+    second = running.certificate()
+    running.authority.identity("localhost").pem_file(path)
+    assert running.certificate() == second, "files are not watched"
+    running.change("1", {key: str(path)})
+    until(lambda: running.certificate() not in (first, second), "what stands in the file now")
     running.change("1", {key: None})
     until(lambda: running.certificate() == first, "the old certificate")
 

@@ -7,7 +7,7 @@ listeners must be sent to the broker that it is about, as Kafka's tools and clie
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -30,6 +30,13 @@ class Judge(Protocol):
         ...
 
 
+_FILES = (".ssl.keystore.location", ".ssl.truststore.location")
+
+
+def _forget(keys: Sequence[str]) -> None:
+    """Nobody looks yet."""
+
+
 async def _not_ready(for_all: Configs | None, for_this: Configs | None) -> list[str]:
     return ["the broker is not ready to judge them"]
 
@@ -46,10 +53,14 @@ class OwnConfigs:
         self._values = values
         self._catch_up = catch_up
         self.judge: Judge = _not_ready
+        self.look_again: Callable[[Sequence[str]], None] = _forget
 
-    async def refusal(self, api_key: ApiKey, resource: Any) -> tuple[Error, str] | None:
+    async def refusal(self, api_key: ApiKey, resource: Any, validate_only: bool) -> tuple[Error, str] | None:
         """Why a resource of an AlterConfigs or IncrementalAlterConfigs request cannot be; None when it may, or when it
-        is not this broker's to judge."""
+        is not this broker's to judge.
+
+        Files that are named again, as they are named already, may have been replaced: `look_again` is told, since the
+        controller stores nothing then and there is no news of it (as Kafka does)."""
         name = resource.resource_name
         if resource.resource_type != ConfigResourceType.BROKER:
             return None
@@ -69,9 +80,20 @@ class OwnConfigs:
             return refused.error, refused.message
         faults = await (self.judge(None, configs) if name else self.judge(configs, None))
         if not faults:
+            same_files = self._same_files(resource, configs)
+            if same_files and not validate_only:
+                self.look_again(same_files)
             return None
         whose = f"BROKER {name}" if name else "BROKER (all)"
         return Error.INVALID_REQUEST, f"Invalid config value for resource {whose}: {'; '.join(faults)}"
+
+    def _same_files(self, resource: Any, configs: Configs) -> list[str]:
+        present = self._values.broker_overrides(self._node_id) if resource.resource_name else {}
+        return [
+            each.name
+            for each in resource.configs
+            if each.name.endswith(_FILES) and each.name in present and configs.get(each.name) == present[each.name]
+        ]
 
     def _after(self, api_key: ApiKey, resource: Any) -> Configs:
         """The resource's configs as they would be; KafkaError as the controller would say it."""

@@ -11,10 +11,11 @@ import logging
 from collections.abc import Mapping
 
 from signalbox.common.config_table import ConfigTable, Dynamic, Value
-from signalbox.common.listener_key import read_listener_key
+from signalbox.common.listener_key import LISTENER_PREFIX, read_listener_key
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.layout import DEFAULT_ENTITY
+from signalbox.network.config_rows import NETWORK_CONFIG
 
 log = logging.getLogger(__name__)
 
@@ -44,14 +45,18 @@ class DynamicBrokerConfig:
         return self._values
 
     def changed_live(self) -> Configs:
-        """The texts of all keys that hold by having been changed while brokers run, those of single listeners too."""
+        """The texts of the keys about listeners that hold by having been changed while brokers run."""
         return self.live_with()
 
     def live_with(self, for_all: Configs | None = None, for_this: Configs | None = None) -> Configs:
         """The same if these were the configs of all brokers, or of this one."""
         defaults = self._repository.broker_default_config() if for_all is None else for_all
         own = self._repository.broker_config(self._node_id) if for_this is None else for_this
-        return {key: text for key, text in {**defaults, **own}.items() if _changes(key, self._table)}
+        return {
+            key: text
+            for key, text in {**defaults, **own}.items()
+            if _changes(key, self._table) and (key.startswith(LISTENER_PREFIX) or key in NETWORK_CONFIG)
+        }
 
     def is_set_by(self, entity_path: str) -> bool:
         """Whether this entity's configs are this broker's."""

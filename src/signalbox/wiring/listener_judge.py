@@ -4,7 +4,7 @@ stored, and again when the store tells of a change (KIP-226). What is said never
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from signalbox.common.config_table import ConfigFault
@@ -58,16 +58,17 @@ class ListenerJudge:
         """What would be wrong if these were the configs of all brokers, or of this one (None: they stay)."""
         return list((await self.propose(self._dynamic.live_with(for_all, for_this))).faults)
 
-    async def propose(self, live: Configs) -> Proposal:
-        """The listeners with these dynamic configs. Reads files, in a thread."""
-        return await asyncio.to_thread(self._propose, live)
+    async def propose(self, live: Configs, again: Iterable[str] = ()) -> Proposal:
+        """The listeners with these dynamic configs; keys named in `again` count as changed. Reads files, in a
+        thread."""
+        return await asyncio.to_thread(self._propose, live, [*self.changed(live), *again])
 
     def changed(self, live: Configs) -> list[str]:
         """The keys that are not obeyed as `live` has them, and those whose files are others by now."""
         different = {key for key in live.keys() | self.obeyed.keys() if live.get(key) != self.obeyed.get(key)}
         return sorted(different.union(self._renewal.replaced_files()))
 
-    def _propose(self, live: Configs) -> Proposal:
+    def _propose(self, live: Configs, changed: list[str]) -> Proposal:
         given = {**self._config.given, **live}
         doors, faults = read_doors(self._config, live, self._scram_credentials)
         table, _ = read_listener_table(given)
@@ -75,7 +76,6 @@ class ListenerJudge:
             faults = change_faults(self._server.table, table) + faults
             faults += principal_faults(doors.network, [row.name for row in table])
         changes = []
-        changed = self.changed(live)
         for name in () if faults else self._with_other_tls(changed, doors.table):
             change, more = self._renewal.prepare(name, given)
             faults += more

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from signalbox.metadata.config_repository import ConfigRepository
@@ -62,12 +62,18 @@ class ListenerReload:
         self._following: asyncio.Task[None] | None = None
         self._unannounced = False
         self._said: tuple[str, ...] = ()
+        self._again: set[str] = set()
 
     def start(self, repository: ConfigRepository) -> None:
         """Follow the changes."""
         self._cancel = repository.subscribe(self._changed)
         self._news.set()
         self._following = asyncio.get_running_loop().create_task(self._follow())
+
+    def look_again(self, keys: Sequence[str]) -> None:
+        """The files that these keys name may have been replaced."""
+        self._again.update(keys)
+        self._news.set()
 
     async def stop(self) -> None:
         if self._cancel is not None:
@@ -93,15 +99,17 @@ class ListenerReload:
 
     async def _obey(self) -> None:
         live = self._dynamic.changed_live()
-        changed = self.judge.changed(live)
+        again = sorted(self._again)
+        changed = sorted({*self.judge.changed(live), *again})
         if not changed:
             return
-        proposal = await self.judge.propose(live)
+        proposal = await self.judge.propose(live, again)
         if proposal.faults:
             self._try_again(proposal.faults)
             return
         await self._apply(proposal)
         self.judge.obeyed, self._said = live, ()
+        self._again.difference_update(again)
         log.info("obeyed from now on: %s", ", ".join(changed))
 
     def _try_again(self, faults: tuple[str, ...]) -> None:

@@ -60,17 +60,15 @@ from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.guards import Guards, read_guards
 from signalbox.wiring.handler_table import HandlerParts, build_handlers
 from signalbox.wiring.hot_path import build_hot_path
-from signalbox.wiring.listener_judge import ListenerJudge
-from signalbox.wiring.listener_reload import ListenerReload, Renewed
+from signalbox.wiring.listener_reload import ListenerReload
+from signalbox.wiring.live_listeners import build_live_listeners
 from signalbox.wiring.log_dir_failures import LogDirFailures
 from signalbox.wiring.metrics_page import MetricsPage
 from signalbox.wiring.own_epochs import OwnEpochs
-from signalbox.wiring.own_registration import own_registration
 from signalbox.wiring.policies import told
 from signalbox.wiring.replica_side import ReplicaSide, Surroundings, build_replica_side
 from signalbox.wiring.served_versions import RouteGate
 from signalbox.wiring.stored_users import CurrentConfigs, StoredUsers
-from signalbox.wiring.tls_renewal import TlsRenewal
 from signalbox.wiring.topic_configs import ConfigValuesView
 from signalbox.wiring.topic_shapes import creation_settings
 
@@ -201,14 +199,7 @@ async def build_parts(
     own = OwnConfigs(config.node_id, NODE_CONFIG, ConfigValuesView(repository), repository.catch_up)
     router, hot_path = _router(around, trail, controller, data, creation, own)
     server = _server(around, trail, router, hot_path)
-    renewal = TlsRenewal(server, guards.peers)
-    judge = ListenerJudge(config, dynamic, StoredUsers(repository), server, renewal)
-    own.judge = judge.faults
     keeper = RegistrationKeeper(store, around.epochs.registered)
-
-    async def announce() -> None:
-        await keeper.update(own_registration(config, server.table, clock.now_ms()))
-
     page = None
     if config["metrics.http.port"] >= 0:
         page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"], around.lane)
@@ -222,7 +213,7 @@ async def build_parts(
         router=router,
         server=server,
         keeper=keeper,
-        reload=ListenerReload(dynamic, judge, Renewed(server, renewal, guards.peers, guards.principals), announce),
+        reload=build_live_listeners(around, server, keeper, own),
         audit_delivery=TopicDelivery(
             partial(_audit_client, server, config.node_id, guards), partial(creation.create, AUDIT_TOPIC, None)
         ),

@@ -96,4 +96,4 @@ class AlterConfigsHandler:
         # What came forwarded was judged by the broker that took it from its client.
         if denied is not None or self._own is None or request.forwarded_by is not None:
             return denied
-        return await self._own.refusal(self._api_key, resource)
+        return await self._own.refusal(self._api_key, resource, request.body.validate_only)

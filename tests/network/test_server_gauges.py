@@ -1,0 +1,31 @@
+"""A listener's gauges are there as long as the listener is."""
+
+from __future__ import annotations
+
+import asyncio
+
+from signalbox.network.listener_security import ListenerSecurity
+from tests.network.serving import configured, serving
+
+ONE = {"listeners": "PLAINTEXT://127.0.0.1:0"}
+TWO = {
+    "listeners": "PLAINTEXT://127.0.0.1:0,GUEST://127.0.0.1:0",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,GUEST:PLAINTEXT",
+}
+
+
+def test_they_come_and_go_with_it() -> None:
+    async def main() -> None:
+        async with serving(ONE) as served:
+            gauges = served.trail.gauges
+            assert gauges["connection-count"]() == 0
+            assert gauges["MemoryPoolUsed"]() == 0
+            served.server.add_listeners(*configured(TWO), {"GUEST": ListenerSecurity()})
+            assert 0 <= gauges["AcceptorBlockedPercent"]() <= 1
+            served.server.add_listeners(*configured(ONE), {})
+            await served.server.remove_listeners(0)
+            # The test's gauges go by their name alone: those of the listener that stays went with them.
+            assert "AcceptorBlockedPercent" not in gauges
+            assert "MemoryPoolUsed" in gauges
+
+    asyncio.run(main())

@@ -19,8 +19,12 @@ from signalbox.client.producer import Producer
 from signalbox.client.producer_batch import RecordMetadata
 from signalbox.client.route_evidence import Grade, Verdict
 from signalbox.client.routes import probe_cluster
+from signalbox.client.topic_admin import NewTopic
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
+from signalbox.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from signalbox.testing.cluster import Cluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
@@ -53,7 +57,7 @@ def cluster() -> Iterator[CrossedCluster]:
             yield crossed
 
 
-def with_client(cluster: CrossedCluster, test: Callable[[ClusterClient], Awaitable[None]]) -> None:
+def with_client(cluster: Cluster, test: Callable[[ClusterClient], Awaitable[None]]) -> None:
     async def run() -> None:
         async with ClusterClient(ClientSettings.of(cluster.bootstrap_servers)) as client:
             await test(client)
@@ -71,6 +75,61 @@ async def read_all(client: ClusterClient, topic: str, partitions: int, count: in
     found += await consumer.poll(timeout_ms=200)
     await consumer.close()
     return found
+
+
+@pytest.mark.spec("F2")
+@pytest.mark.parametrize("node_id", [1, 2, 3])
+def test_replicas_move_and_leaders_are_elected_through_any_broker(cluster: CrossedCluster, node_id: int) -> None:
+    """One broker is asked alone: whoever is not the controller forwards."""
+    name = f"moved-{node_id}"
+    made = AlterPartitionReassignmentsRequest
+    moved = made.ReassignableTopic(
+        name=name, partitions=[made.ReassignablePartition(partition_index=0, replicas=[3, 1])]
+    )
+    election = ElectLeadersRequest.TopicPartitions(topic=name, partitions=[0])
+
+    async def test(client: ClusterClient) -> None:
+        outcomes = await AdminClient(client).create_topics([NewTopic(name=name, assignments={0: [1, 2]})])
+        outcomes[name].raise_for_error()
+        begun = await client.request(node_id, made(topics=[moved]))
+        assert (begun.error_code, begun.responses[0].partitions[0].error_code) == (Error.NONE, Error.NONE)
+        async with asyncio.timeout(20):
+            while (await client.request(node_id, ListPartitionReassignmentsRequest(topics=None))).topics:
+                pass
+        elected = await client.request(node_id, ElectLeadersRequest(topic_partitions=[election], timeout_ms=10_000))
+        assert elected.error_code == Error.NONE
+        # The leader had no part in the move's end: it stays until somebody asks for the preferred one.
+        assert elected.replica_election_results[0].partition_result[0].error_code == Error.NONE
+
+    with_client(cluster, test)
+
+
+def test_a_topic_is_deleted_while_it_moves() -> None:
+    async def fetch_no_more() -> None:
+        cluster.nodes[3].parts.data.replicas.fetchers.close()
+
+    def held_by() -> list[int]:
+        moved = TopicPartition("doomed", 0)
+        return [each for each, node in cluster.nodes.items() if node.parts.data.replicas.logs.get(moved) is not None]
+
+    async def test(client: ClusterClient) -> None:
+        admin = AdminClient(client)
+        outcomes = await admin.create_topics([NewTopic(name="doomed", assignments={0: [1, 2]})])
+        outcomes["doomed"].raise_for_error()
+        moves = {TopicPartition("doomed", 0): [3, 1]}
+        (await admin.reassign_partitions(moves))["doomed-0"].raise_for_error()
+        assert [*(await admin.list_reassignments())] == [*moves]
+        (await admin.delete_topics(["doomed"]))["doomed"].raise_for_error()
+        assert await admin.list_reassignments() == {}
+        async with asyncio.timeout(20):
+            while held_by():
+                await admin.list_topics()
+            while (await admin.create_topics([NewTopic(name="doomed", num_partitions=1)]))["doomed"].error:
+                pass
+
+    with Cluster(brokers=3) as cluster:
+        cluster.run(fetch_no_more())
+        with_client(cluster, test)
 
 
 def test_topics_configs_and_offsets_are_administered_through_any_broker(cluster: CrossedCluster) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from confluent_kafka import Consumer
 
 from signalbox.client.admin import AdminClient
 from signalbox.common.ids import TopicPartition
@@ -142,3 +144,52 @@ def test_brokers_that_restart_on_the_way_do_not_stop_it(loaded: LoadedCluster) -
         wait_until_moved(loaded)
         loaded.wait_until_whole()
     judge(loaded, (4, 5, 1), (5, 4, 2), (4, 5, 3))
+
+
+@pytest.mark.slow
+@pytest.mark.spec("D")
+def test_a_group_goes_on_while_the_partitions_of_its_offsets_move(loaded: LoadedCluster) -> None:
+    settings = {
+        "bootstrap.servers": loaded.cluster.bootstrap(),
+        "group.id": "moved",
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+        "log_level": 2,
+    }
+
+    def read(consumer: Consumer, count: int) -> dict[tuple[int, int], bytes]:
+        """So many records by partition and offset, committed."""
+        found: dict[tuple[int, int], bytes] = {}
+        deadline = time.monotonic() + 60
+        while len(found) < count:
+            assert time.monotonic() < deadline, f"{len(found)} of {count} records"
+            for message in consumer.consume(100, 0.2):
+                assert message.error() is None
+                found[message.partition(), message.offset()] = message.value()
+        until(lambda: not any(each.error for each in consumer.commit(asynchronous=False)), "a commit")
+        return found
+
+    with loaded.load():
+        consumer = Consumer(settings)
+        consumer.subscribe([TOPIC])
+        found = read(consumer, 200)
+        replicas = loaded.state.replicas("__consumer_offsets")
+        moves = {
+            TopicPartition("__consumer_offsets", number): [each % BROKERS + 1 for each in brokers]
+            for number, brokers in replicas.items()
+        }
+        for outcome in ask(loaded, lambda admin: admin.reassign_partitions(moves)).values():
+            outcome.raise_for_error()
+        found |= read(consumer, 600)
+        wait_until_moved(loaded)
+        assert loaded.state.replicas("__consumer_offsets") == {
+            partition.partition: tuple(brokers) for partition, brokers in moves.items()
+        }
+        found |= read(consumer, 600)
+        consumer.close()
+        successor = Consumer(settings)
+        successor.subscribe([TOPIC])
+        again = read(successor, 300)
+        successor.close()
+        assert not again.keys() & found.keys(), "what was committed is not read again"
+    loaded.judge()

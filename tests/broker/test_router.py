@@ -11,6 +11,7 @@ import pytest
 from signalbox.broker.api_request import NO_ANSWER, ApiRequest, CloseConnection, RawAnswer
 from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
+from signalbox.broker.throttling import NO_THROTTLING
 from signalbox.common.clock import ManualClock
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
@@ -105,7 +106,7 @@ class House:
     def __init__(self, handler: Callable[[ApiRequest], Any]) -> None:
         self.controller, self.forwarder, self.observer = Controller(), Forwarder(), Observer()
         self.router = Router(self.controller, self.forwarder, self.observer, ManualClock(), Inline())
-        self.router.install({int(key): Route(row, handler) for key, row in ROWS.items()})
+        self.router.install({int(key): Route(row, handler) for key, row in ROWS.items()}, NO_THROTTLING)
 
     def submit(self, inbound: Inbound) -> Inbound:
         self.router.submit(inbound)

@@ -22,6 +22,7 @@ from signalbox.broker.request_metrics import RequestMetrics
 from signalbox.broker.request_observer import AuditingObserver
 from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
+from signalbox.broker.throttling import NO_THROTTLING
 from signalbox.common.audit_event import AuditEvent
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.file_slice import FileSlice
@@ -160,7 +161,7 @@ class TwinSide:
         observer = AuditingObserver(self.metrics, self.rollups, self.trail)
         self.router = Router(NoController(), None, observer, clock, Inline())  # type: ignore[arg-type]
         self.router.install(
-            {row.api_key: Route(row, handlers[row.api_key]) for row in ROUTES if row.api_key in handlers}
+            {row.api_key: Route(row, handlers[row.api_key]) for row in ROUTES if row.api_key in handlers}, NO_THROTTLING
         )
         self.hot_path: HotPath | None = None
         if hot:

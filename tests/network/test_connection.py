@@ -87,6 +87,26 @@ def test_pipelined_requests_are_answered_in_order_one_at_a_time(listener: str) -
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("listener", ["CLIENT", "CONTROL"])
+def test_a_throttled_connection_is_answered_at_once_and_read_later(listener: str) -> None:
+    async def main() -> None:
+        sink = EchoSink(lambda request: request.header.correlation_id == 1)
+        async with serving(CONTROL, sink=sink) as served:
+            client = await served.dial(listener)
+            await client.send(client.request(ApiKey.METADATA, 1, b"1") + client.request(ApiKey.METADATA, 1, b"2"))
+            request = await sink.held.get()
+            loop = asyncio.get_running_loop()
+            begun = loop.time()
+            request.throttle(200)
+            sink.echo(request)
+            assert await client.answer() == b"\0\0\0\1" + b"1"
+            assert len(sink.seen) == 1
+            assert await client.answer() == b"\0\0\0\2" + b"2"
+            assert loop.time() - begun >= 0.2
+
+    asyncio.run(main())
+
+
 def test_no_answer_lets_the_next_request_through() -> None:
     async def main() -> None:
         async with serving(sink=EchoSink(lambda request: request.header.correlation_id == 1)) as served:

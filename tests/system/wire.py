@@ -22,7 +22,8 @@ class Closed(ConnectionError):
 class Wire:
     """One connection. `ask` speaks the protocol, `send` does not care."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, client_id: str = "wire") -> None:
+        self._client_id = client_id
         host, _, port = address.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), timeout=TIMEOUT_S)
         self._correlation_id = 0
@@ -65,10 +66,11 @@ class Wire:
         except ConnectionError:
             return True
 
-    def request(self, api_key: int, version: int, body: bytes = b"", client_id: str = "wire") -> bytes:
+    def request(self, api_key: int, version: int, body: bytes = b"", client_id: str | None = None) -> bytes:
         """A framed request with the next correlation id."""
         self._correlation_id += 1
-        return framed(encode_request_header(api_key, version, self._correlation_id, client_id) + body)
+        name = self._client_id if client_id is None else client_id
+        return framed(encode_request_header(api_key, version, self._correlation_id, name) + body)
 
     def ask_raw(self, api_key: int, version: int, body: bytes) -> bytes:
         """The answer's frame to any body."""

@@ -54,6 +54,12 @@ def _scram_users(body: Any) -> Iterable[str]:
     return dict.fromkeys(each.name for each in (*body.deletions, *body.upsertions))
 
 
+def _quota_entities(body: Any) -> Iterable[str]:
+    for entry in body.entries:
+        named = ((part.entity_type, part.entity_name) for part in entry.entity)
+        yield ",".join(f"{kind}:{'<default>' if name is None else name}" for kind, name in named)
+
+
 _NAMES: dict[int, Callable[[Any], Iterable[str]]] = {
     ApiKey.CREATE_TOPICS: _topic_names,
     ApiKey.CREATE_PARTITIONS: _topic_names,
@@ -64,6 +70,7 @@ _NAMES: dict[int, Callable[[Any], Iterable[str]]] = {
     ApiKey.DELETE_ACLS: _acl_filters,
     ApiKey.ELECT_LEADERS: _elected_partitions,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: _reassigned_partitions,
+    ApiKey.ALTER_CLIENT_QUOTAS: _quota_entities,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _scram_users,
     ApiKey.CONTROLLED_SHUTDOWN: lambda body: [f"broker {body.broker_id}"],
 }

@@ -295,6 +295,22 @@ def _alter_user_scram_credentials(asked: ApiRequest, response: type[Any], code: 
     return response(results=[result(user=user, error_code=code, error_message=message) for user in users])
 
 
+def _alter_client_quotas(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
+    return response(
+        entries=[
+            response.EntryData(
+                error_code=code,
+                error_message=message,
+                entity=[
+                    response.EntityData(entity_type=part.entity_type, entity_name=part.entity_name)
+                    for part in entry.entity
+                ],
+            )
+            for entry in asked.body.entries
+        ]
+    )
+
+
 def _describe_client_quotas(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     return response(error_code=code, error_message=message, entries=None)
 
@@ -317,6 +333,7 @@ _SHAPES: dict[int, Shape] = {
     ApiKey.DELETE_RECORDS: _delete_records,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
     ApiKey.CREATE_ACLS: _create_acls,
+    ApiKey.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
     ApiKey.DESCRIBE_CLIENT_QUOTAS: _describe_client_quotas,
     ApiKey.DELETE_ACLS: _delete_acls,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,

@@ -14,12 +14,13 @@ from typing import Any
 
 from signalbox.broker.authorization import may
 from signalbox.broker.hot_path import HotConnection, read_header
-from signalbox.broker.hot_shapes import KEY_AT, HotShapes, is_flexible
+from signalbox.broker.hot_shapes import KEY_AT, HasQuota, HotShapes, is_flexible, nobody_has_quota
 from signalbox.broker.hot_tally import HotTally
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage
+from signalbox.metadata.quota_entity import CONSUMER_BYTE_RATE
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.error_table import KafkaError
@@ -43,7 +44,15 @@ _INT32 = Struct(">i")
 class HotFetch:
     """The broker's part, and the factory of connections' parts."""
 
-    def __init__(self, replicas: ReplicaManager, cache: MetadataCache, authorizer: Authorizer, clock: Clock) -> None:
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        cache: MetadataCache,
+        authorizer: Authorizer,
+        clock: Clock,
+        has_quota: HasQuota = nobody_has_quota,
+    ) -> None:
+        self.has_quota = has_quota
         self.replicas = replicas
         self.read_hot = replicas.read_hot
         self.cache = cache
@@ -165,6 +174,9 @@ class ConnectionFetch:
         if found is None:
             return
         header, body_offset = found
+        principal = self._connection.context.principal
+        if self._owner.has_quota(CONSUMER_BYTE_RATE, principal, header.client_id):
+            return
         try:
             request: Any = FetchRequest.decode(frame, self._version, body_offset)
             end = _offset_at(request, self._version, frame[body_offset:])

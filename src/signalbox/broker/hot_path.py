@@ -106,6 +106,13 @@ class HotPath:
             self._introduce(connection, kinds, kind)
         return False
 
+    def forget_all(self) -> None:
+        """What shapes leave out of account has changed (a quota was set): every connection begins anew."""
+        self.settle()
+        for connection in self._requests:
+            connection.hot_shapes = None
+        self._requests.clear()
+
     def forget(self, connection: HotConnection) -> None:
         """Network's port: the connection is closed."""
         requests = self._requests.pop(connection, None)

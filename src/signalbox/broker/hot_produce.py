@@ -16,12 +16,13 @@ from signalbox.broker.authorization import may
 from signalbox.broker.handlers.produce import ZSTD_FROM, ProduceHandler
 from signalbox.broker.hot_path import HotConnection, read_header
 from signalbox.broker.hot_produce_shape import ProduceShape, read_shape
-from signalbox.broker.hot_shapes import KEY_AT, HotShapes, is_flexible
+from signalbox.broker.hot_shapes import KEY_AT, HasQuota, HotShapes, is_flexible, nobody_has_quota
 from signalbox.broker.hot_tally import HotTally
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.quota_entity import PRODUCER_BYTE_RATE
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
@@ -50,7 +51,9 @@ class HotProduce:
         authorizer: Authorizer,
         handler: ProduceHandler,
         clock: Clock,
+        has_quota: HasQuota = nobody_has_quota,
     ) -> None:
+        self.has_quota = has_quota
         self.replicas = replicas
         self.append_to = replicas.append_to
         self.cache = cache
@@ -269,6 +272,8 @@ class ConnectionProduce:
         if shape is None or shape.acks not in VALID_ACKS:
             return
         context, owner = self._connection.context, self._owner
+        if owner.has_quota(PRODUCER_BYTE_RATE, context.principal, shape.client_id):
+            return
         image = owner.cache.image
         partitions: list[Partition] = []
         for topic in shape.body.topic_data:

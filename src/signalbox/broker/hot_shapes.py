@@ -7,14 +7,24 @@ goes first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from signalbox.common.limits import MAX_HOT_SHAPES_PER_CONNECTION
 from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.security.principal import KafkaPrincipal
 
 Shape = TypeVar("Shape")
 KEY_AT = 8  # API key, version and correlation id come first
 _LONGEST_PAUSE = 1024
+
+
+HasQuota = Callable[[str, KafkaPrincipal, str | None], bool]  # the quota's key, who, with which client id
+
+
+def nobody_has_quota(quota: str, principal: KafkaPrincipal, client_id: str | None) -> bool:
+    """Without client quotas. Clients with one are left to the generic path, which measures and throttles."""
+    return False
 
 
 def is_flexible(api_key: ApiKey, version: int) -> bool:

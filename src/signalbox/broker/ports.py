@@ -13,7 +13,7 @@ from signalbox.security.request_context import RequestContext
 
 
 class InboundRequest(Protocol):
-    """Network's request: ends with exactly one of the four methods."""
+    """Network's request: ends with exactly one of the four methods that answer or refuse."""
 
     @property
     def header(self) -> RequestHeader: ...
@@ -29,6 +29,10 @@ class InboundRequest(Protocol):
 
     @property
     def received_at(self) -> float: ...
+
+    def throttle(self, milliseconds: int) -> None:
+        """Before the answer: read nothing from the client for so long after it."""
+        ...
 
     def respond(self, chunks: list[Any]) -> None: ...
 

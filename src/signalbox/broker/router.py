@@ -27,6 +27,7 @@ from signalbox.broker.api_request import (
 from signalbox.broker.error_responses import error_response, failure
 from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, LongLane, RequestObserver
 from signalbox.broker.routes import Disposition, Route, RouteTable
+from signalbox.broker.throttling import NO_THROTTLING, Throttling
 from signalbox.common.clock import Clock
 from signalbox.common.limits import LONG_FRAME_BYTES
 from signalbox.common.long_work import is_long
@@ -68,12 +69,15 @@ class Router:
         self._clock = clock
         self._lane = lane
         self._routes: RouteTable = {}
+        self._throttling = NO_THROTTLING
         self._decoders: dict[int, Decoder] = {}
         self._pending: set[asyncio.Future[Any]] = set()
 
-    def install(self, routes: RouteTable) -> None:
-        """The finished route table; handlers such as Envelope's need the router first, so it comes later."""
+    def install(self, routes: RouteTable, throttling: Throttling) -> None:
+        """The finished route table and what its handlers throttle by; handlers such as Envelope's need the router
+        first, so both come later."""
         self._routes = routes
+        self._throttling = throttling
 
     def route(self, api_key: int) -> Route | None:
         return self._routes.get(api_key)
@@ -193,6 +197,9 @@ class Router:
     def _end(self, inbound: InboundRequest, request: ApiRequest, answer: FinalAnswer) -> int:
         """End the request; the size of its answer."""
         size = 0
+        throttle_ms = self._throttling.settle(request, answer)
+        if throttle_ms > 0:
+            inbound.throttle(throttle_ms)
         if isinstance(answer, RawAnswer):
             size = len(answer.payload)
             inbound.respond([answer.payload])

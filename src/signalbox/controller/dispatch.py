@@ -14,6 +14,7 @@ from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.election_control import elect_leaders
 from signalbox.controller.partition_creation import create_partitions
 from signalbox.controller.producer_ids import allocate_producer_ids
+from signalbox.controller.quota_control import alter_client_quotas
 from signalbox.controller.reassignment_control import alter_partition_reassignments, list_partition_reassignments
 from signalbox.controller.scram_control import alter_user_scram_credentials
 from signalbox.controller.topic_control import create_topics
@@ -33,6 +34,7 @@ DECISIONS: dict[ApiKey, Decide] = {
     ApiKey.ELECT_LEADERS: elect_leaders,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: alter_partition_reassignments,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: list_partition_reassignments,
+    ApiKey.ALTER_CLIENT_QUOTAS: alter_client_quotas,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: alter_user_scram_credentials,
     ApiKey.CONTROLLED_SHUTDOWN: controlled_shutdown,
     ApiKey.ALTER_PARTITION: alter_partition,

@@ -12,6 +12,7 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
+from signalbox.protocol.messages.alter_client_quotas import AlterClientQuotasResponse
 from signalbox.protocol.messages.alter_configs import AlterConfigsResponse
 from signalbox.protocol.messages.alter_partition import AlterPartitionResponse
 from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsResponse
@@ -146,6 +147,22 @@ def _alter_user_scram_credentials(request: Any, error: Error) -> Message:
     )
 
 
+def _alter_client_quotas(request: Any, error: Error) -> Message:
+    made = AlterClientQuotasResponse
+    return made(
+        entries=[
+            made.EntryData(
+                error_code=error,
+                error_message=error.message,
+                entity=[
+                    made.EntityData(entity_type=part.entity_type, entity_name=part.entity_name) for part in entry.entity
+                ],
+            )
+            for entry in request.entries
+        ]
+    )
+
+
 def _controlled_shutdown(request: Any, error: Error) -> Message:
     # The one API whose answer for "not the controller" has another number (facts §4.3).
     told = Error.STALE_CONTROLLER_EPOCH if error is Error.NOT_CONTROLLER else error
@@ -165,6 +182,7 @@ REFUSALS: dict[ApiKey, Callable[[Any, Error], Message]] = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: lambda request, error: ListPartitionReassignmentsResponse(
         error_code=error, error_message=error.message
     ),
+    ApiKey.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,
     ApiKey.CONTROLLED_SHUTDOWN: _controlled_shutdown,
     ApiKey.ALTER_PARTITION: lambda request, error: AlterPartitionResponse(error_code=error),

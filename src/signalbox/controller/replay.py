@@ -105,6 +105,10 @@ class _Draft:
             self.store(Delete(path))
             del self.own("configs")[entity_path]
             return
+        for folder in _folders_above(entity_path):
+            if folder not in known:
+                self.store(Create(f"{layout.CONFIG}/{folder}"))
+                self.own("configs")[folder] = {}
         self.store(Write(path, encode_configs(configs)) if exists else Create(path, encode_configs(configs)))
         self.own("configs")[entity_path] = configs
 
@@ -117,6 +121,12 @@ class _Draft:
         for topic, states in self._states.items():
             self.change_topic(topic, states=states)
         return replace(self.context, **self._copied) if self._copied else self.context
+
+
+def _folders_above(entity_path: str) -> list[str]:
+    """`users/a` and `users/a/clients` of `users/a/clients/b`; the roots of the layout are always there."""
+    pieces = entity_path.split("/")
+    return ["/".join(pieces[:count]) for count in range(2, len(pieces))]
 
 
 def _topic_created(draft: _Draft, record: rec.TopicCreated) -> None:

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from urllib.parse import unquote
 
+from signalbox.metadata.entity_config import entity_name
 from signalbox.metadata.layout import DEFAULT_ENTITY
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
-_CLIENT_QUOTAS = frozenset(
-    {"producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate"}
-)
-_IP_QUOTAS = frozenset({"connection_creation_rate"})
+PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE = "producer_byte_rate", "consumer_byte_rate"
+REQUEST_PERCENTAGE, CONTROLLER_MUTATION_RATE = "request_percentage", "controller_mutation_rate"
+CONNECTION_CREATION_RATE = "connection_creation_rate"
+
+
+class QuotaType(Enum):
+    """Java's type of a quota's value; a whole number's largest value."""
+
+    DOUBLE = 0
+    INTEGER = 2**31 - 1
+    LONG = 2**63 - 1
+
+
+_CLIENT_QUOTAS: Mapping[str, QuotaType] = {
+    PRODUCER_BYTE_RATE: QuotaType.LONG,
+    CONSUMER_BYTE_RATE: QuotaType.LONG,
+    REQUEST_PERCENTAGE: QuotaType.DOUBLE,
+    CONTROLLER_MUTATION_RATE: QuotaType.DOUBLE,
+}
+_IP_QUOTAS: Mapping[str, QuotaType] = {CONNECTION_CREATION_RATE: QuotaType.INTEGER}
 _FOLDERS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("users",): (USER,),
     ("clients",): (CLIENT_ID,),
@@ -33,7 +51,22 @@ def quota_entity(entity_path: str) -> Entity | None:
     return dict(zip(types, names, strict=True))
 
 
+def quota_path(entity: Entity) -> str:
+    """The entity path at which quotas of an entity stand; the reverse of `quota_entity`."""
+    folders = next(folders for folders, types in _FOLDERS.items() if set(types) == entity.keys())
+    pieces = []
+    for folder, kind in zip(folders, _FOLDERS[folders], strict=True):
+        name = entity[kind]
+        pieces += [folder, DEFAULT_ENTITY if name is None else entity_name(name)]
+    return "/".join(pieces)
+
+
+def quota_keys(entity: Entity) -> Mapping[str, QuotaType]:
+    """Which quotas an entity may have."""
+    return _IP_QUOTAS if IP in entity else _CLIENT_QUOTAS
+
+
 def quotas_of(entity: Entity, configs: Mapping[str, str]) -> dict[str, float]:
     """The quotas among an entity's configs; ValueError when one is no number."""
-    known = _IP_QUOTAS if IP in entity else _CLIENT_QUOTAS
+    known = quota_keys(entity)
     return {key: float(value) for key, value in configs.items() if key in known}

@@ -8,6 +8,7 @@ Before authentication frames go to `authentication.py` instead.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -34,8 +35,23 @@ class Connection:
     """`hot_shapes` belongs to the hot path: what it remembers about this connection's requests."""
 
     __slots__ = (
-        "_buffer", "_deferred", "_plane", "_request", "_sink", "_try_hot", "_versions", "authentication", "channel",
-        "context", "established", "hot_path", "hot_shapes", "last_header", "listener", "opened_at",
+        "_buffer",
+        "_deferred",
+        "_plane",
+        "_request",
+        "_sink",
+        "_throttle_s",
+        "_try_hot",
+        "_versions",
+        "authentication",
+        "channel",
+        "context",
+        "established",
+        "hot_path",
+        "hot_shapes",
+        "last_header",
+        "listener",
+        "opened_at",
     )  # fmt: skip
 
     def __init__(self, listener: Listener, channel: FrameChannel, context: RequestContext) -> None:
@@ -55,6 +71,7 @@ class Connection:
         self._buffer: PooledBuffer | None = None
         self._deferred = False
         self._request: InboundRequest | None = None
+        self._throttle_s = 0.0
 
     @property
     def connection_id(self) -> str:
@@ -157,8 +174,25 @@ class Connection:
             channel.send_frame(chunks)
         if self._buffer is not None:
             self._release()
-        if channel.muted:
+        if self._throttle_s:
+            self._hold_back()
+        elif channel.muted:
             channel.unmute()
+
+    def throttle(self, seconds: float) -> None:
+        """Read nothing for so long once the request in the house is answered (KIP-219)."""
+        self._throttle_s = seconds
+
+    def _hold_back(self) -> None:
+        self._deferred = True  # busy, so that it is not taken for idle
+        self.channel.mute()
+        asyncio.get_running_loop().call_later(self._throttle_s, self._read_on)
+        self._throttle_s = 0.0
+
+    def _read_on(self) -> None:
+        self._deferred = False
+        if not self.channel.closed:
+            self.channel.unmute()
 
     # -- ends
 

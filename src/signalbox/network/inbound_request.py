@@ -42,6 +42,10 @@ class InboundRequest:
         """Send `chunks`, which begin with the response header, and let the connection read on."""
         self.connection.finish(self, chunks)
 
+    def throttle(self, milliseconds: int) -> None:
+        """Said before the answer: after it the connection is not read for so long (KIP-219)."""
+        self.connection.throttle(milliseconds / 1000)
+
     def respond_nothing(self) -> None:
         """The request takes no answer (Produce with acks=0)."""
         self.connection.finish(self, None)

@@ -10,6 +10,7 @@ from signalbox.broker.api_request import Handler
 from signalbox.broker.config_description import ConfigDescription
 from signalbox.broker.exposed_controller import ExposedController
 from signalbox.broker.handlers.acls import AlterAclsHandler, DescribeAclsHandler
+from signalbox.broker.handlers.alter_client_quotas import AlterClientQuotasHandler
 from signalbox.broker.handlers.alter_configs import AlterConfigsHandler
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.control_request import ControlRequestHandler
@@ -49,6 +50,7 @@ from signalbox.broker.partial_forwarding import PartialForwarder
 from signalbox.broker.ports import AclReading, ActiveController, StoredConfigs, TopicCreation
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.router import Router
+from signalbox.broker.throttling import Throttling
 from signalbox.broker.vanished_brokers import VanishedBrokers
 from signalbox.common.audit_event import AuditSink
 from signalbox.coordinator.group_coordinator import GroupCoordinator
@@ -88,6 +90,8 @@ class HandlerParts:
     acls: AclReading | None
     stored: StoredConfigs
     control: ControlRequests
+    throttling: Throttling
+    default_partitions: int
 
 
 def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
@@ -95,6 +99,7 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
     node_id, authorizer, cache = parts.epochs.node_id, parts.authorizer, parts.cache
     controller, coordinator, replicas = parts.controller, parts.coordinator, parts.replicas
     exposed = ExposedController(cache, Random())
+    throttling = parts.throttling
     creation = parts.creation if parts.auto_create_topics else None
     handlers: dict[ApiKey, Handler] = {
         ApiKey.PRODUCE: ProduceHandler(replicas, cache, authorizer),
@@ -109,14 +114,15 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.DELETE_GROUPS: DeleteGroupsHandler(coordinator, authorizer),
         ApiKey.OFFSET_DELETE: OffsetDeleteHandler(coordinator, cache, authorizer),
         ApiKey.API_VERSIONS: ApiVersionsHandler(parts.advertised, parts.cluster_id, node_id, parts.misroutes),
-        ApiKey.CREATE_TOPICS: CreateTopicsHandler(controller, authorizer),
-        ApiKey.DELETE_TOPICS: DeleteTopicsHandler(controller, authorizer, cache),
-        ApiKey.CREATE_PARTITIONS: CreatePartitionsHandler(controller, authorizer),
+        ApiKey.CREATE_TOPICS: CreateTopicsHandler(controller, authorizer, throttling, parts.default_partitions),
+        ApiKey.DELETE_TOPICS: DeleteTopicsHandler(controller, authorizer, cache, throttling),
+        ApiKey.CREATE_PARTITIONS: CreatePartitionsHandler(controller, authorizer, throttling, cache),
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
         ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(parts.producer_ids, authorizer),
         ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer),
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(parts.stored, authorizer),
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS: AlterUserScramCredentialsHandler(controller, authorizer),
+        ApiKey.ALTER_CLIENT_QUOTAS: AlterClientQuotasHandler(controller, authorizer),
         ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(parts.stored, authorizer),
         ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(parts.acls, authorizer),
         ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(parts.description, cache, node_id, authorizer),

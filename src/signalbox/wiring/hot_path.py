@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from signalbox.broker.api_request import Handler
 from signalbox.broker.audit_rollups import AuditRollups
+from signalbox.broker.client_quotas import ClientQuotas
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.produce import ProduceHandler
 from signalbox.broker.hot_api_versions import HotApiVersions
@@ -25,16 +26,19 @@ def build_hot_path(
     authorizer: Authorizer,
     clock: Clock,
     counters: tuple[RequestMetrics, AuditRollups],
+    quotas: ClientQuotas,
 ) -> HotPath:
     """Hot shapes for produce, fetch and ApiVersions."""
     produce, api_versions = handlers[ApiKey.PRODUCE], handlers[ApiKey.API_VERSIONS]
     assert isinstance(produce, ProduceHandler)
     assert isinstance(api_versions, ApiVersionsHandler)
-    return HotPath(
+    hot_path = HotPath(
         {
-            ApiKey.PRODUCE: HotProduce(replicas, cache, authorizer, produce, clock),
-            ApiKey.FETCH: HotFetch(replicas, cache, authorizer, clock),
+            ApiKey.PRODUCE: HotProduce(replicas, cache, authorizer, produce, clock, quotas.holds_for),
+            ApiKey.FETCH: HotFetch(replicas, cache, authorizer, clock, quotas.holds_for),
             ApiKey.API_VERSIONS: HotApiVersions(api_versions, clock),
         },
         *counters,
     )
+    quotas.changed = hot_path.forget_all
+    return hot_path

@@ -28,6 +28,7 @@ from signalbox.broker.request_metrics import RequestMetrics
 from signalbox.broker.request_observer import AuditingObserver
 from signalbox.broker.router import Router
 from signalbox.broker.routes import build_route_table
+from signalbox.broker.throttling import Throttling
 from signalbox.broker.topic_creation import TopicCreator
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.node import Address
@@ -66,6 +67,7 @@ from signalbox.wiring.log_dir_failures import LogDirFailures
 from signalbox.wiring.metrics_page import MetricsPage
 from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.policies import told
+from signalbox.wiring.quotas import follow_quotas
 from signalbox.wiring.replica_side import ReplicaSide, Surroundings, build_replica_side
 from signalbox.wiring.served_versions import RouteGate
 from signalbox.wiring.stored_users import CurrentConfigs, StoredUsers
@@ -249,6 +251,8 @@ def _router(
         around.clock,
         around.lane,
     )
+    quotas = follow_quotas(config, around.repository, around.clock)
+    throttling = Throttling(quotas, around.clock.monotonic)
     handlers = build_handlers(
         HandlerParts(
             cluster_id=around.cluster_id,
@@ -276,12 +280,14 @@ def _router(
             acls=around.acls,
             stored=CurrentConfigs(around.repository),
             control=ControlRequests(data.replicas, around.cache, data.coordinator),
+            throttling=throttling,
+            default_partitions=config["num.partitions"],
         )
     )
-    router.install(build_route_table(handlers))
+    router.install(build_route_table(handlers), throttling)
     counters = (trail.requests, trail.rollups)
     authorizer = around.guards.authorizer
-    return router, build_hot_path(handlers, data.replicas, around.cache, authorizer, around.clock, counters)
+    return router, build_hot_path(handlers, data.replicas, around.cache, authorizer, around.clock, counters, quotas)
 
 
 def _server(around: Surroundings, trail: Trail, router: Router, hot_path: HotPath) -> SocketServer:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from signalbox.broker.handlers.create_partitions import CreatePartitionsHandler
+from signalbox.broker.throttling import NO_THROTTLING
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
 from tests.broker.asking import ALLOW_ALL, acl, request_of
@@ -18,7 +19,7 @@ Assignment = CreatePartitionsRequest.CreatePartitionsAssignment
 
 def ask(house: House, *topics: Any, authorizer: Any = ALLOW_ALL, version: int = 3, **more: Any) -> dict[str, int]:
     body = CreatePartitionsRequest(topics=list(topics), timeout_ms=5000, **more)
-    handler = CreatePartitionsHandler(house.parts.controller, authorizer)
+    handler = CreatePartitionsHandler(house.parts.controller, authorizer, NO_THROTTLING, house.parts.cache)
     return {result.name: result.error_code for result in house.answer(handler, request_of(body, version)).results}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from signalbox.broker.handlers.create_topics import CreateTopicsHandler
+from signalbox.broker.throttling import NO_THROTTLING
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from tests.broker.asking import ALLOW_ALL, acl, request_of
@@ -16,7 +17,7 @@ Topic = CreateTopicsRequest.CreatableTopic
 
 
 def ask(house: House, *topics: Any, version: int = 7, authorizer: Any = ALLOW_ALL, **more: Any) -> Any:
-    handler = CreateTopicsHandler(house.parts.controller, authorizer)
+    handler = CreateTopicsHandler(house.parts.controller, authorizer, NO_THROTTLING, 1)
     return house.answer(handler, request_of(CreateTopicsRequest(topics=list(topics), timeout_ms=5000, **more), version))
 
 

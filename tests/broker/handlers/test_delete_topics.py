@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from signalbox.broker.handlers.delete_topics import DeleteTopicsHandler
+from signalbox.broker.throttling import NO_THROTTLING
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -19,7 +20,7 @@ UNKNOWN = b"\x09" * 16
 
 def ask(house: House, *states: Any, authorizer: Any = ALLOW_ALL) -> Any:
     parts = house.parts
-    handler = DeleteTopicsHandler(parts.controller, authorizer, parts.cache)
+    handler = DeleteTopicsHandler(parts.controller, authorizer, parts.cache, NO_THROTTLING)
     return house.answer(handler, request_of(DeleteTopicsRequest(topics=list(states), timeout_ms=5000), 6)).responses
 
 
@@ -31,7 +32,7 @@ def found(results: Any) -> list[tuple[str | None, int]]:
 def test_names_before_version_6(house: House, version: int) -> None:
     name = f"d-{version}"
     house.create_topic(name)
-    handler = DeleteTopicsHandler(house.parts.controller, ALLOW_ALL, house.parts.cache)
+    handler = DeleteTopicsHandler(house.parts.controller, ALLOW_ALL, house.parts.cache, NO_THROTTLING)
     body = DeleteTopicsRequest(topic_names=[name, "d-nope"], timeout_ms=5000)
     answer = house.answer(handler, request_of(body, version))
     assert sorted(found(answer.responses)) == [(name, 0), ("d-nope", Error.UNKNOWN_TOPIC_OR_PARTITION)]
@@ -101,7 +102,7 @@ def test_rights(rights: Any, by_name: int, by_id: tuple[str | None, int]) -> Non
             result = DeleteTopicsResponse.DeletableTopicResult
             return DeleteTopicsResponse(responses=[result(name=t.name, topic_id=t.topic_id) for t in request.topics])
 
-    handler = DeleteTopicsHandler(Yes(), acl(*rights), cache_of(topics={"d-kept": {0: (1, [1])}}))
+    handler = DeleteTopicsHandler(Yes(), acl(*rights), cache_of(topics={"d-kept": {0: (1, [1])}}), NO_THROTTLING)
     [named] = answer_to(handler, request_of(DeleteTopicsRequest(topics=[State(name="d-kept")]), 6)).responses
     state = State(name=None, topic_id=topic_id("d-kept"))
     [by_its_id] = answer_to(handler, request_of(DeleteTopicsRequest(topics=[state]), 6)).responses
@@ -123,6 +124,6 @@ def test_deletion_disabled_has_no_code_of_its_own_before_version_3(version: int,
                 responses=[result(name=t.name, error_code=Error.TOPIC_DELETION_DISABLED) for t in request.topics]
             )
 
-    handler = DeleteTopicsHandler(No(), ALLOW_ALL, cache_of(topics={"t": {0: (1, [1])}}))
+    handler = DeleteTopicsHandler(No(), ALLOW_ALL, cache_of(topics={"t": {0: (1, [1])}}), NO_THROTTLING)
     [result] = answer_to(handler, request_of(DeleteTopicsRequest(topic_names=["t"]), version)).responses
     assert (result.error_code, result.topic_id) == (code, ZERO_UUID)

@@ -10,6 +10,8 @@ from collections import Counter
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may
 from signalbox.broker.ports import ActiveController
+from signalbox.broker.throttling import Throttling
+from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
@@ -17,12 +19,17 @@ from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
 _Result = CreatePartitionsResponse.CreatePartitionsTopicResult
+_THROTTLING_IS_TOLD_FROM = 3
 
 
 class CreatePartitionsHandler:
-    def __init__(self, controller: ActiveController, authorizer: Authorizer) -> None:
+    def __init__(
+        self, controller: ActiveController, authorizer: Authorizer, throttling: Throttling, cache: MetadataCache
+    ) -> None:
         self._controller = controller
         self._authorizer = authorizer
+        self._throttling = throttling
+        self._cache = cache
 
     def __call__(self, request: ApiRequest) -> Answer:
         return self._create(request)
@@ -42,6 +49,19 @@ class CreatePartitionsHandler:
                     error_code=Error.TOPIC_AUTHORIZATION_FAILED,
                     error_message="Authorization failed.",
                 )
+        changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
+        costs: dict[str, int] = {}
+        for topic in body.topics:
+            if topic.name in refused or body.validate_only:
+                continue
+            known = self._cache.image.topics.get(topic.name)
+            costs[topic.name] = max(0, topic.count - (len(known.partitions) if known is not None else 0))
+            if not changes.allows(costs[topic.name]):
+                refused[topic.name] = _Result(
+                    name=topic.name,
+                    error_code=Error.THROTTLING_QUOTA_EXCEEDED,
+                    error_message=Error.THROTTLING_QUOTA_EXCEEDED.message,
+                )
         results = list(refused.values())
         allowed = [topic for topic in body.topics if topic.name not in refused]
         if allowed:
@@ -51,5 +71,8 @@ class CreatePartitionsHandler:
             answer: CreatePartitionsResponse = await self._controller.handle(
                 ApiKey.CREATE_PARTITIONS, wanted, request.context
             )
+            for result in answer.results:
+                if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
+                    changes.give_back(costs.get(result.name, 0))
             results += answer.results
-        return CreatePartitionsResponse(results=results)
+        return CreatePartitionsResponse(results=results, throttle_time_ms=changes.throttle_ms)

@@ -13,6 +13,7 @@ from collections import Counter
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may
 from signalbox.broker.ports import ActiveController
+from signalbox.broker.throttling import Throttling
 from signalbox.common.ids import ZERO_UUID
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
@@ -24,10 +25,14 @@ from signalbox.security.authorizer import Authorizer
 _Result = DeleteTopicsResponse.DeletableTopicResult
 _State = DeleteTopicsRequest.DeleteTopicState
 _DELETION_DISABLED_FROM = 3
+_THROTTLING_IS_TOLD_FROM = 5
 
 
 class DeleteTopicsHandler:
-    def __init__(self, controller: ActiveController, authorizer: Authorizer, cache: MetadataCache) -> None:
+    def __init__(
+        self, controller: ActiveController, authorizer: Authorizer, cache: MetadataCache, throttling: Throttling
+    ) -> None:
+        self._throttling = throttling
         self._controller = controller
         self._authorizer = authorizer
         self._cache = cache
@@ -42,15 +47,25 @@ class DeleteTopicsHandler:
             raise KafkaError(Error.INVALID_REQUEST, "a topic is named or given by its id, not both")
         times = Counter((state.name, state.topic_id) for state in states)
         results = [_repeated(name, topic_id) for (name, topic_id), count in times.items() if count > 1]
+        changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
         allowed: list[_State] = []
         for state in states:
             if times[state.name, state.topic_id] > 1:
                 continue
             refusal = self._refusal(request, state)
-            if refusal is None:
+            if refusal is not None:
+                results.append(refusal)
+            elif changes.allows(self._partitions(state)):
                 allowed.append(state)
             else:
-                results.append(refusal)
+                results.append(
+                    _Result(
+                        name=state.name,
+                        topic_id=state.topic_id,
+                        error_code=Error.THROTTLING_QUOTA_EXCEEDED,
+                        error_message=Error.THROTTLING_QUOTA_EXCEEDED.message,
+                    )
+                )
         if allowed:
             wanted = DeleteTopicsRequest(topics=allowed, timeout_ms=body.timeout_ms)
             answer: DeleteTopicsResponse = await self._controller.handle(ApiKey.DELETE_TOPICS, wanted, request.context)
@@ -59,7 +74,13 @@ class DeleteTopicsHandler:
             for result in results:
                 if result.error_code == Error.TOPIC_DELETION_DISABLED:
                     result.error_code = Error.INVALID_REQUEST
-        return DeleteTopicsResponse(responses=results)
+        return DeleteTopicsResponse(responses=results, throttle_time_ms=changes.throttle_ms)
+
+    def _partitions(self, state: _State) -> int:
+        """What deleting the topic costs (KIP-599)."""
+        image = self._cache.image
+        topic = image.topics.get(state.name if state.name is not None else image.topic_name(state.topic_id) or "")
+        return len(topic.partitions) if topic is not None else 0
 
     def _refusal(self, request: ApiRequest, state: _State) -> _Result | None:
         by_id = state.name is None

@@ -2,8 +2,7 @@
 versions 0-1.
 
 Answered by any broker; needs DESCRIBE_CONFIGS on the cluster. A component asks for one name, for the default of its
-type, or for all of it; types that are not asked for are left out when `strict`. Nothing is enforced yet, and quotas
-are not altered here: Kafka's tools ask for them before they show a user's SCRAM credentials, and may have stored some.
+type, or for all of it; types that are not asked for are left out when `strict`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,23 @@
+"""AlterClientQuotas (key 49): answered by the active controller; other brokers forward. KIP-546, KIP-612; versions 0-1.
+
+Needs ALTER_CONFIGS on the cluster. What a quota may look like is `controller/quota_control`'s.
+"""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.authorization import require_on_cluster
+from signalbox.broker.ports import ActiveController
+from signalbox.protocol.api_table import ApiKey
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+
+
+class AlterClientQuotasHandler:
+    def __init__(self, controller: ActiveController, authorizer: Authorizer) -> None:
+        self._controller = controller
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        require_on_cluster(self._authorizer, request.context, AclOperation.ALTER_CONFIGS)
+        return self._controller.handle(ApiKey.ALTER_CLIENT_QUOTAS, request.body, request.context)

@@ -1,0 +1,85 @@
+"""What an answer says about waiting, and what it cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.api_request import NO_ANSWER
+from signalbox.broker.client_quotas import ClientQuotas, QuotaWindows
+from signalbox.broker.throttling import NO_THROTTLING, Throttling
+from signalbox.common.clock import ManualClock
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from signalbox.protocol.messages.produce import ProduceRequest, ProduceResponse
+from tests.broker.asking import request_of
+
+
+class Desk:
+    """Throttling with quotas for alice, one second's worth at once."""
+
+    def __init__(self, **quotas: float) -> None:
+        self.clock = ManualClock()
+        self.quotas = ClientQuotas(QuotaWindows(1.0, 1.0), self.clock.monotonic)
+        self.quotas.take_configs("users/alice", {key: str(value) for key, value in quotas.items()})
+        self.throttling = Throttling(self.quotas, self.clock.monotonic)
+
+    def settle(self, body: Any, version: int, answer: Any) -> int:
+        return self.throttling.settle(request_of(body, version), answer)
+
+
+def fetched(size: int) -> FetchResponse:
+    data = FetchResponse.PartitionData(partition_index=0, records=bytes(size))
+    return FetchResponse(responses=[FetchResponse.FetchableTopicResponse(topic="t", partitions=[data])])
+
+
+def test_a_produce_costs_its_request() -> None:
+    desk, body = Desk(producer_byte_rate=100.0), ProduceRequest(topic_data=[], acks=1)
+    size = len(request_of(body, 9).frame)
+    waits = []
+    for _ in range(8):
+        answer = ProduceResponse()
+        waits.append(desk.settle(body, 9, answer))
+        assert answer.throttle_time_ms == waits[-1]
+    free = 100 // size
+    assert waits[:free] == [0] * free
+    assert waits[-1] == round((8 * size - 100) / 100 * 1000)
+    desk.clock.advance(10_000)
+    assert desk.settle(body, 9, ProduceResponse()) == 0
+
+
+def test_a_produce_without_an_answer_is_held_back_too() -> None:
+    desk, body = Desk(producer_byte_rate=1.0), ProduceRequest(topic_data=[], acks=0)
+    assert desk.settle(body, 9, NO_ANSWER) > 0
+
+
+def test_a_fetch_costs_its_records_and_a_followers_nothing() -> None:
+    desk = Desk(consumer_byte_rate=1_000.0)
+    assert desk.settle(FetchRequest(replica_id=2), 11, fetched(50_000)) == 0
+    answer = fetched(3_000)
+    assert desk.settle(FetchRequest(), 11, answer) == 2_000
+    assert answer.throttle_time_ms == 2_000
+
+
+def test_other_apis_say_what_their_handlers_say() -> None:
+    desk = Desk(producer_byte_rate=1.0)
+    assert desk.settle(MetadataRequest(), 9, MetadataResponse(throttle_time_ms=70)) == 70
+    assert NO_THROTTLING.settle(request_of(ProduceRequest(topic_data=[], acks=1), 9), ProduceResponse()) == 0
+
+
+@pytest.mark.spec("F14")
+def test_changes_are_refused_where_the_version_is_told_and_only_slowed_before() -> None:
+    desk = Desk(controller_mutation_rate=2.0)
+    request = request_of(CreateTopicsRequest(), 7)
+    changes = desk.throttling.changes(request, strict_from=6)
+    assert [changes.allows(3), changes.allows(1)] == [True, False], "the first may go into debt"
+    assert changes.throttle_ms == 500
+    old = desk.throttling.changes(request_of(CreateTopicsRequest(), 5), strict_from=6)
+    assert old.allows(1)
+    assert old.throttle_ms == 1_000
+    old.give_back(1)
+    assert old.throttle_ms == 500
+    desk.clock.advance(500)
+    assert desk.throttling.changes(request, strict_from=6).allows(1)

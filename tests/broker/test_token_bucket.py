@@ -1,0 +1,31 @@
+"""A rate with a burst."""
+
+from __future__ import annotations
+
+from signalbox.broker.token_bucket import TokenBucket
+
+
+def test_the_burst_is_free_and_debts_are_paid_by_the_rate() -> None:
+    bucket = TokenBucket(rate=10.0, burst=100.0, now=0.0)
+    bucket.take(100, 0.0)
+    assert (bucket.in_debt(0.0), bucket.wait_ms(0.0)) == (False, 0)
+    bucket.take(25, 0.0)
+    assert (bucket.in_debt(0.0), bucket.wait_ms(0.0)) == (True, 2_500)
+    assert bucket.wait_ms(1.0) == 1_500
+    assert not bucket.in_debt(2.5)
+
+
+def test_it_never_holds_more_than_the_burst() -> None:
+    bucket = TokenBucket(rate=10.0, burst=20.0, now=0.0)
+    assert bucket.is_full(1_000.0)
+    bucket.take(5, 1_000.0)
+    assert not bucket.is_full(1_000.0)
+    bucket.give_back(50)
+    assert bucket.tokens == 20
+
+
+def test_another_rate_forgives_nothing() -> None:
+    bucket = TokenBucket(rate=10.0, burst=100.0, now=0.0)
+    bucket.take(150, 0.0)
+    bucket.change(rate=50.0, burst=500.0, now=0.0)
+    assert bucket.wait_ms(0.0) == 1_000

@@ -67,9 +67,9 @@ class Owner:
 
 
 @asynccontextmanager
-async def data_channel() -> AsyncIterator[tuple[DataLoop, Owner, socket.socket]]:
+async def data_channel(budget_us: int = 100) -> AsyncIterator[tuple[DataLoop, Owner, socket.socket]]:
     """A started channel in a data loop and the socket at its other end."""
-    loop = DataLoop(asyncio.get_running_loop())
+    loop = DataLoop(asyncio.get_running_loop(), budget_us)
     server, client = await socket_pair()
     channel = DataChannel(loop, server, max_frame_bytes=32 << 20)
     owner = Owner(channel)

@@ -26,7 +26,7 @@ def test_a_small_answer_leaves_before_the_call_returns() -> None:
 
 def test_answers_to_frames_of_one_read_leave_together() -> None:
     async def main() -> None:
-        async with data_channel() as (_, owner, client):
+        async with data_channel(budget_us=1_000_000) as (_, owner, client):
             sent: list[int] = []
 
             def answer(frame: memoryview, _buffer: object) -> None:

@@ -63,6 +63,7 @@ class DataLoop:
         self._armed: asyncio.Handle | None = None
         self._had_turn = False
         self._in_turn = False
+        self._events_first = False
         self._overdue_at = 0.0
         self.pool = BufferPool()
         self.receive_view = memoryview(bytearray(SHARED_RECEIVE_BUFFER_BYTES))
@@ -193,22 +194,22 @@ class DataLoop:
                     log.exception("the end of a turn failed")
 
     def _handle_events(self, clock: Callable[[], float], deadline: float) -> bool:
-        """Handle what is ready; False when nothing was. Work of this process leaves room for who is outside: however
-        much of it there is, events get a budget of their own."""
-        if self._runnable:
+        """Handle what is ready; False when nothing was. However much work there is from inside, every second turn is
+        for events: what one connection has left over cannot keep the others waiting."""
+        if self._runnable and not self._events_first:
             runnable, self._runnable = self._runnable, []
             for done, callback in enumerate(runnable, 1):
                 callback()
                 if clock() >= deadline:
                     self._runnable[:0] = runnable[done:]
-                    deadline = clock() + self._budget
-                    self._overdue_at = deadline + self._budget
-                    break
+                    self._events_first = True
+                    return True
+        self._events_first = False
         ready = self._ready
         if not ready:
             ready = self._epoll.poll(0, _MAX_EVENTS)
             if not ready:
-                return False
+                return bool(self._runnable)
         members = self._members
         for done, (fd, events) in enumerate(ready, 1):
             on_events = members.get(fd)

@@ -13,8 +13,9 @@ from signalbox.common.config_table import ConfigFault
 from signalbox.common.properties_file import parse_properties
 from signalbox.network.listener_security import read_jaas_file
 from signalbox.network.network_settings import read_network_settings
+from signalbox.security.oauth.claims import TokenRules
 from signalbox.security.oauth.key_set import KeySet, parse_key_set
-from signalbox.security.oauth.signed import SignedTokenValidator, TokenRules
+from signalbox.security.oauth.signed import SignedTokenValidator
 from signalbox.wiring.configuration import read_node_config
 from tests.security.certificates import Authority
 

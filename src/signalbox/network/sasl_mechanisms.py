@@ -17,8 +17,9 @@ from signalbox.network.jwks_keeper import JwksKeeper, RefreshTimes
 from signalbox.network.network_settings import ListenerSettings
 from signalbox.security.callback_class import CallbackClassError, CallbackSettings, load_callback
 from signalbox.security.jaas import LoginModule
+from signalbox.security.oauth.claims import TokenRules
 from signalbox.security.oauth.key_set import KeySetError
-from signalbox.security.oauth.signed import SignedTokenValidator, TokenRules
+from signalbox.security.oauth.signed import SignedTokenValidator
 from signalbox.security.oauth.unsecured import UnsecuredOptionError, UnsecuredTokenValidator
 from signalbox.security.sasl.jaas_credentials import JaasScramCredentials
 from signalbox.security.sasl.mechanism import SaslMechanism

@@ -7,7 +7,6 @@ followed and no proxy is asked: what a broker trusts is at the address that it w
 
 from __future__ import annotations
 
-import http.client
 import socket
 import ssl
 import threading
@@ -90,6 +89,8 @@ class _Exchange:
         self._overdue = False
 
     def run(self) -> bytes:
+        from http.client import HTTPException  # lazily: a broker that fetches nothing does not carry it
+
         watch = threading.Timer(self._request.deadline_s, self._abort)
         watch.daemon = True
         watch.start()
@@ -97,7 +98,7 @@ class _Exchange:
             return self._talk()
         except FetchFailed:
             raise
-        except (OSError, ValueError, http.client.HTTPException) as error:
+        except (OSError, ValueError, HTTPException) as error:
             if self._overdue or isinstance(error, TimeoutError):
                 raise FetchFailed(f"did not answer within {self._request.deadline_s:g} s") from None
             told = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else None
@@ -109,9 +110,11 @@ class _Exchange:
                 self._socket.close()
 
     def _talk(self) -> bytes:
+        from http.client import HTTPConnection
+
         host, secure = str(self._parts.hostname), self._parts.scheme == "https"
         port = self._parts.port or (443 if secure else 80)
-        connection = http.client.HTTPConnection(host, port)
+        connection = HTTPConnection(host, port)
         connection.sock = self._connect(host, port, secure)
         target = (self._parts.path or "/") + (f"?{self._parts.query}" if self._parts.query else "")
         headers = {"Accept": "application/json", "Connection": "close", **self._request.headers}

@@ -2,7 +2,10 @@
 
 | claim | rule |
 |---|---|
-| `exp`, `iat` | numbers, there, not negative; `exp` is the session's end |
+| `exp`, `iat` | numbers, there, not negative; `exp` is the session's end. `iat` is not held against the clock |
+| `nbf` | a number, if there; clock skew counts for it and for `exp` |
+| `aud` | without `...expected.audience` there must be none (RFC 7519, 4.1.3), with it one of them |
+| `iss` | the expected issuer, if one is |
 | subject (`sasl.oauthbearer.sub.claim.name`) | a text that is not blank; trimmed: the principal's name |
 | scope (`sasl.oauthbearer.scope.claim.name`) | a text or a list of texts, none blank, none twice; absent is none |
 
@@ -13,12 +16,42 @@ against them; Kafka's validator cannot ask.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from signalbox.security.oauth.access_token import INSUFFICIENT_SCOPE, AccessToken, TokenRefused
 
 Claims = Mapping[str, Any]
 _LAST_SECOND = 2**43  # in milliseconds still a number that every client can hold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRules:
+    """The keys `sasl.oauthbearer.*`; an empty audience, issuer or scope is not looked at."""
+
+    audience: tuple[str, ...] = ()
+    issuer: str = ""
+    scopes: frozenset[str] = frozenset()
+    clock_skew_seconds: int = 30
+    scope_claim: str = "scope"
+    subject_claim: str = "sub"
+
+
+def check_rules(claims: Claims, rules: TokenRules, now_ms: int) -> None:
+    """Whether the token is good now, here, and from whom it should be; TokenRefused."""
+    skew_ms = rules.clock_skew_seconds * 1000
+    if now_ms - skew_ms >= time_claim_ms(claims, "exp"):
+        raise TokenRefused("the token has expired (exp)")
+    if claims.get("nbf") is not None and now_ms + skew_ms < time_claim_ms(claims, "nbf"):
+        raise TokenRefused("the token is not valid yet (nbf)")
+    found = claims.get("aud") or []
+    audience = [found] if isinstance(found, str) else found
+    if not isinstance(audience, list) or not all(isinstance(each, str) for each in audience):
+        raise TokenRefused("the aud claim is neither a text nor a list of texts")
+    if set(audience).isdisjoint(rules.audience) and (audience or rules.audience):
+        raise TokenRefused("the token is for another audience (sasl.oauthbearer.expected.audience)")
+    if rules.issuer and claims.get("iss") != rules.issuer:
+        raise TokenRefused("the token is of another issuer (sasl.oauthbearer.expected.issuer)")
 
 
 def read_claims(claims: Claims, subject_claim: str, scope_claim: str, expected_scopes: frozenset[str]) -> AccessToken:

@@ -76,9 +76,9 @@ def plain(batch: bytes) -> bytes:
     return bytes(made)
 
 
-def produce(topic: str, batch: bytes, records: int, acks: int) -> Frame:
-    """One batch for partition 0 of `topic`."""
-    data = ProduceRequest.PartitionProduceData(index=0, records=batch)
+def produce(topic: str, batch: bytes, records: int, acks: int, index: int = 0) -> Frame:
+    """One batch for a partition of `topic`."""
+    data = ProduceRequest.PartitionProduceData(index=index, records=batch)
     body = ProduceRequest(
         acks=acks,
         timeout_ms=30_000,

@@ -29,19 +29,20 @@ log.initial.task.delay.ms=0
 """
 
 
-def libraries() -> Path:
+def libraries(pom: Path = _POM) -> Path:
     """The folder with Kafka's jars, fetched once per content of the pom."""
-    folder = Path("build/bench") / f"kafka-{hashlib.sha256(_POM.read_bytes()).hexdigest()[:12]}"
+    folder = Path("build/bench") / f"kafka-{hashlib.sha256(pom.read_bytes()).hexdigest()[:12]}"
     if not (folder / "complete").exists():
         if shutil.which("mvn") is None:
             raise SystemExit("bench-kafka needs mvn (Debian: apt-get install maven)")
         goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder.resolve()}"]
-        subprocess.run(["mvn", "-q", "-B", "-f", str(_POM), *goal], check=True, timeout=900)
+        subprocess.run(["mvn", "-q", "-B", "-f", str(pom), *goal], check=True, timeout=900)
         (folder / "complete").touch()
     return folder
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody has."""
     taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [sock.getsockname()[1] for sock in taken]
     for sock in taken:
@@ -58,7 +59,7 @@ class ApacheKafka(Side):
         super().__init__()
         self._folder = folder
         self._class_path = f"{libraries().resolve()}/*"
-        self._ports, self._controller_ports = _free_ports(3), _free_ports(3)
+        self._ports, self._controller_ports = free_ports(3), free_ports(3)
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def prepare(self) -> None:

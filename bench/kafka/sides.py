@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.processes import cpu_seconds
-from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_response_header, encode_request_header
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -72,11 +72,17 @@ class Side(ABC):
         topic = CreateTopicsRequest.CreatableTopic(
             name=name, num_partitions=partitions, replication_factor=replicas, configs=configs
         )
-        answer = ask(self.addresses[1], ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest(topics=[topic], timeout_ms=30_000))
+        asked = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
+        answer = ask(self.controller, ApiKey.CREATE_TOPICS, 7, asked)
         if answer.topics[0].error_code:
             raise RuntimeError(f"{self.name}: topic {name} was refused: {answer.topics[0].error_message}")
         for address in self.addresses.values():
             _until(lambda address=address: _is_led(metadata(address, [name]), partitions), _LEADERS_S)
+
+    @property
+    def controller(self) -> Address:
+        """Where admin requests go: the controller on ZooKeeper, any node elsewhere."""
+        return self.addresses[metadata(self.addresses[1], []).controller_id]
 
     def leader(self, topic: str) -> int:
         """The node that leads partition 0."""
@@ -121,11 +127,17 @@ class Line:
 
     def ask(self, api_key: int, version: int, request: Any) -> Any:
         """The decoded response."""
+        self.send(api_key, version, request)
+        return self.answer(api_key, version)
+
+    def send(self, api_key: int, version: int, request: Any) -> None:
+        """One request; `answer` reads what comes."""
         payload = encode_request_header(api_key, version, 1, "bench") + request.encode(version)
         self._sock.sendall(len(payload).to_bytes(4) + payload)
-        answer = self._stream.read(int.from_bytes(self._stream.read(4)))
-        from signalbox.protocol.api_table import API_TABLE
 
+    def answer(self, api_key: int, version: int) -> Any:
+        """The decoded response."""
+        answer = self._stream.read(int.from_bytes(self._stream.read(4)))
         _, body_at = decode_response_header(answer, api_key, version)
         return API_TABLE[api_key].response.decode(answer, version, body_at)
 

@@ -16,10 +16,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench import c_programs
+from bench.kafka.apache import ApacheKafka
+from bench.kafka.sides import Ours
+from bench.kafka.zookeeper import KafkaOnZooKeeper
 from bench.planes.flood import flood_rows
+from bench.planes.leadership import leadership_rows
 from bench.planes.loads import Kind, busy, kinds
 from bench.planes.stage import Stage
 from bench.poll_gaps import quantile, read_gaps
+from bench.processes import work_folder
 from bench.table import Row, Table, absolute
 
 _P99_US, _WORST_US = 500.0, 2_000.0
@@ -53,19 +58,37 @@ def rows(folder: Path, only: str, seconds: float) -> Iterator[Row]:
                 yield from flood_rows(stage, seconds)
 
 
+def leaders(folder: Path, only: str, changes: int, kafka: bool) -> Iterator[Row]:
+    """Changes of leadership, end to end; Apache Kafka beside ours where it is asked for."""
+    if only not in "leadership end to end":
+        return
+    yield from leadership_rows(Ours(folder / "ours"), changes, bounded=True)
+    if kafka:
+        yield from leadership_rows(ApacheKafka(folder / "kafka"), changes, bounded=False)
+        yield from leadership_rows(KafkaOnZooKeeper(folder / "kafka-3.9"), changes, bounded=False)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.planes")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="")
+    parser.add_argument(
+        "--kafka", action="store_true", help="Apache Kafka 4.4 and 3.9 beside ours (needs mvn and Java)"
+    )
     given = parser.parse_args()
     c_programs.build()
     table, folder = Table("bench-planes"), Path("build/bench") / f"planes-{os.getpid()}"
+    memory = work_folder()
     table.head("where no reference stands, ours may be at most `bound`")
     try:
         for row in rows(folder.absolute(), given.only, 2.0 if given.quick else 10.0):
             table.add(row)
+        table.head("ratio = saturated / idle, which may be at most `bound`")
+        for row in leaders(memory, given.only, 20 if given.quick else 200, given.kafka):
+            table.add(row)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(memory, ignore_errors=True)
     return table.finish()
 
 

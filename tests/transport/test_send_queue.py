@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from collections.abc import Iterator
@@ -10,10 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from signalbox.common.file_slice import FileSlice
+from signalbox.transport.cold_files import ColdFiles
 from signalbox.transport.frame_channel import Chunk
 from signalbox.transport.send_queue import SendQueue, ShortFileError
 
 CONTENT = bytes(range(256)) * 4096  # 1 MB
+ALL_WARM = ColdFiles(asyncio.new_event_loop())
+ALL_WARM._tells = False
 STAGING = memoryview(bytearray(327_680))
 
 
@@ -63,7 +67,7 @@ def put(queue: SendQueue, chunks: list[Chunk]) -> bytes:
     ids=["one", "joined", "sendmsg", "large", "header, bulk, trailer", "many"],
 )
 def test_bytes_arrive_in_order(pair: tuple[socket.socket, socket.socket], sizes: tuple[int, ...]) -> None:
-    queue = SendQueue(STAGING)
+    queue = SendQueue(STAGING, ALL_WARM)
     expected = put(queue, [os.urandom(size) for size in sizes])
     assert drain(queue, *pair) == expected
 
@@ -72,7 +76,7 @@ def test_bytes_arrive_in_order(pair: tuple[socket.socket, socket.socket], sizes:
 def test_a_file_slice_between_header_and_trailer(
     pair: tuple[socket.socket, socket.socket], file: int, size: int
 ) -> None:
-    queue = SendQueue(STAGING)
+    queue = SendQueue(STAGING, ALL_WARM)
     expected = put(queue, [b"header", FileSlice(file, 1000, size), memoryview(b"trailer")])
     assert drain(queue, *pair) == expected
 
@@ -84,7 +88,7 @@ def test_a_file_slice_between_header_and_trailer(
     )
 )
 def test_any_mixture(pair: tuple[socket.socket, socket.socket], file: int, shape: list[tuple[bool, int, int]]) -> None:
-    queue = SendQueue(STAGING)
+    queue = SendQueue(STAGING, ALL_WARM)
     chunks: list[Chunk] = [
         FileSlice(file, start, size) if in_file else CONTENT[start : start + size] for in_file, start, size in shape
     ]
@@ -95,7 +99,7 @@ def test_any_mixture(pair: tuple[socket.socket, socket.socket], file: int, shape
 
 @pytest.mark.parametrize("size", [1000, 300_000])
 def test_a_file_that_ends_too_early(pair: tuple[socket.socket, socket.socket], file: int, size: int) -> None:
-    queue = SendQueue(STAGING)
+    queue = SendQueue(STAGING, ALL_WARM)
     put_before = len(CONTENT) - size // 2
     queue.append(FileSlice(file, put_before, size), size)
     with pytest.raises(ShortFileError):
@@ -103,7 +107,7 @@ def test_a_file_that_ends_too_early(pair: tuple[socket.socket, socket.socket], f
 
 
 def test_a_closed_peer_is_an_error(pair: tuple[socket.socket, socket.socket]) -> None:
-    queue = SendQueue(STAGING)
+    queue = SendQueue(STAGING, ALL_WARM)
     queue.append(b"x", 1)
     pair[1].close()
     with pytest.raises(OSError):
@@ -112,7 +116,7 @@ def test_a_closed_peer_is_an_error(pair: tuple[socket.socket, socket.socket]) ->
 
 def test_the_slice_that_was_handed_in_is_left_alone(pair: tuple[socket.socket, socket.socket], file: int) -> None:
     piece = FileSlice(file, 0, 900_000)
-    queue = SendQueue(STAGING)
+    queue = SendQueue(STAGING, ALL_WARM)
     queue.append(piece, 900_000)
     queue.flush(pair[0])
     assert 0 < queue.size_bytes < 900_000
@@ -120,7 +124,7 @@ def test_the_slice_that_was_handed_in_is_left_alone(pair: tuple[socket.socket, s
 
 
 def test_take_gives_plaintext_piece_by_piece(file: int) -> None:
-    queue = SendQueue(STAGING)
+    queue = SendQueue(STAGING, ALL_WARM)
     expected = put(queue, [b"head", FileSlice(file, 0, 700_000), b"tail"])
     taken = []
     while queue.size_bytes:

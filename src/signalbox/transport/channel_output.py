@@ -39,7 +39,7 @@ class ChannelOutput(FrameInput):
         self._loop = loop
         self._sock = sock
         self._send = sock.send
-        self._queue = SendQueue(loop.staging)
+        self._queue = SendQueue(loop.staging, loop.cold_files)
         self._corked = False
         self._flushing = False
         self._interest = READ
@@ -58,14 +58,19 @@ class ChannelOutput(FrameInput):
         size = sum(map(len, chunks))
         if size <= _READ_AND_JOIN_BYTES:
             try:
-                pieces = [read_slice(chunk, chunk.size) if type(chunk) is FileSlice else chunk for chunk in chunks]
+                pieces = [self._read_now(chunk) if type(chunk) is FileSlice else chunk for chunk in chunks]
                 self.send_whole(b"".join((size.to_bytes(4), *pieces)))  # type: ignore[arg-type]
                 return
             except OSError:
-                log.debug("a file slice cannot be read", exc_info=True)  # the flush meets the same, and closes
+                log.debug("a file slice cannot be read now", exc_info=True)  # the flush finds out why
         if not self.closed:
             self._queue.append(size.to_bytes(4), 4)
             self._enqueue(chunks, size)
+
+    def _read_now(self, piece: FileSlice) -> bytes:
+        if not self._loop.cold_files.is_warm(piece):
+            raise BlockingIOError
+        return read_slice(piece, piece.size)
 
     def send_whole(self, frame: bytes) -> None:
         """Send a frame that already begins with its size: at once where nothing else is to go before it."""
@@ -112,7 +117,7 @@ class ChannelOutput(FrameInput):
         staging[:begin] = head
         staging[end:total] = tail
         try:
-            filled = os.preadv(records.fd, [staging[begin:end]], records.position)
+            filled = os.preadv(records.fd, [staging[begin:end]], records.position, self._loop.cold_files.read_flags)
             return self._send(staging[:total]) if filled == records.size else 0
         except OSError:
             return 0
@@ -120,6 +125,8 @@ class ChannelOutput(FrameInput):
     def _send_file(self, head: bytes, records: FileSlice, tail: bytes) -> int:
         """Without a copy, in two or three calls; the number of bytes that left."""
         sent = 0
+        if not self._loop.cold_files.is_warm(records):
+            return 0
         try:
             sent = self._send(head, socket.MSG_MORE)
             if sent == len(head):
@@ -154,15 +161,31 @@ class ChannelOutput(FrameInput):
     def flush(self) -> None:
         """Send what is queued; called by the loop at the end of a turn and when the socket has room again."""
         self._flushing = False
-        if self.closed:
-            return
         queue = self._queue
+        if self.closed or queue.cold is not None:
+            return
         try:
             count = queue.flush(self._sock)
         except OSError as error:
             self.close(f"sending failed: {error}")
             return
-        self._after_flush(count, queue.size_bytes)
+        if queue.cold is not None:
+            self._await_disk(count, queue.cold)
+        else:
+            self._after_flush(count, queue.size_bytes)
+
+    def _await_disk(self, count: int, piece: FileSlice) -> None:
+        """Go on when the next slice is in memory; neither peer nor loop waits for anything else."""
+        self.bytes_out += count
+        self.stalled_since = None
+        self._set_interest(self._interest & ~WRITE)
+        if self._queue.size_bytes > PAUSE_READING_BYTES:
+            self.hold()
+        self._loop.cold_files.warm(piece, self._read_from_disk)
+
+    def _read_from_disk(self) -> None:
+        self._queue.warmed()
+        self.flush()
 
     def _after_flush(self, count: int, remaining: int) -> None:
         self.bytes_out += count

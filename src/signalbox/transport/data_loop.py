@@ -19,6 +19,7 @@ from typing import Protocol
 
 from signalbox.common.limits import SHARED_RECEIVE_BUFFER_BYTES
 from signalbox.transport.buffer_pool import BufferPool
+from signalbox.transport.cold_files import ColdFiles
 from signalbox.transport.handshake_threads import HandshakeThreads
 
 log = logging.getLogger("signalbox.transport")
@@ -66,6 +67,7 @@ class DataLoop:
         self._events_first = False
         self._overdue_at = 0.0
         self.pool = BufferPool()
+        self.cold_files = ColdFiles(loop)
         self.receive_view = memoryview(bytearray(SHARED_RECEIVE_BUFFER_BYTES))
         self.staging = memoryview(bytearray(_STAGING_BYTES))
         self.now = time.monotonic()
@@ -129,6 +131,7 @@ class DataLoop:
             self._armed.cancel()
             self._armed = None
         self._epoll.close()
+        self.cold_files.close()
         self.threads.close()
 
     @property

@@ -3,7 +3,8 @@
 One flush is as few system calls as the content allows: below 64 KB one joined `send`, above it `sendmsg`; a file
 slice of up to 32 KB is read into the loop's staging memory next to its header and leaves in the same `send`; larger
 ones go by `sendfile` (measured: its two or three calls lose below that). A file that ends before its slice raises
-ShortFileError: the frame cannot be completed, so the connection has to go.
+ShortFileError: the frame cannot be completed, so the connection has to go. A slice that is not in memory ends a flush:
+it is `cold` then, and the owner has it read before it flushes again.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from itertools import islice
 
 from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import JOINED_SEND_BYTES, SENDFILE_FROM_BYTES
+from signalbox.transport.cold_files import WINDOW_BYTES, ColdFiles
 from signalbox.transport.frame_channel import Chunk
 
+_LOOKED_AT = 8  # chunks of an answer that may stand before its first slice
 _MAX_PIECES = 256  # pieces in one sendmsg; the kernel's own bound is 1024
 
 
@@ -36,11 +39,14 @@ def read_slice(piece: FileSlice, size_bytes: int) -> bytes:
 class SendQueue:
     """Chunks waiting for one socket. `staging` is shared by all queues of a loop and used only inside `flush`."""
 
-    __slots__ = ("_chunks", "_staging", "size_bytes")
+    __slots__ = ("_chunks", "_cold_files", "_staging", "_warmed", "cold", "size_bytes")
 
-    def __init__(self, staging: memoryview) -> None:
+    def __init__(self, staging: memoryview, cold_files: ColdFiles) -> None:
         self._chunks: deque[Chunk] = deque()
         self._staging = staging
+        self._cold_files = cold_files
+        self._warmed: FileSlice | None = None
+        self.cold: FileSlice | None = None
         self.size_bytes = 0
 
     def append(self, chunk: Chunk, size_bytes: int) -> None:
@@ -73,6 +79,23 @@ class SendQueue:
         self.size_bytes -= total
         return b"".join(pieces)
 
+    def warmed(self) -> None:
+        """What was cold was read: it is sent now, wherever its pages have gone meanwhile."""
+        self._warmed, self.cold = self.cold, None
+
+    def next_cold(self) -> FileSlice | None:
+        """For encryption: the first slice of what `take` would read, if it is not in memory; it is `cold` then."""
+        for chunk in islice(self._chunks, _LOOKED_AT):
+            if isinstance(chunk, FileSlice):
+                return chunk if self._is_cold(chunk) else None
+        return None
+
+    def _is_cold(self, piece: FileSlice) -> bool:
+        if piece is self._warmed or self._cold_files.is_warm(piece):
+            return False
+        self.cold = piece
+        return True
+
     def flush(self, sock: socket.socket) -> int:
         """Send until the queue is empty or the socket is full; the number of bytes that left.
 
@@ -91,6 +114,8 @@ class SendQueue:
                         chunks[0] = memoryview(first)[count:]
                     self.size_bytes -= count
                     continue
+                if type(first) is FileSlice and self._is_cold(first):
+                    break
                 by_file = type(first) is FileSlice and first.size > SENDFILE_FROM_BYTES
                 if not (self._send_file(sock, first) if by_file else self._send_run(sock)):  # type: ignore[arg-type]
                     break
@@ -99,7 +124,8 @@ class SendQueue:
         return sent_before - self.size_bytes
 
     def _send_file(self, sock: socket.socket, piece: FileSlice) -> bool:
-        count = os.sendfile(sock.fileno(), piece.fd, piece.position, piece.size)
+        size = min(piece.size, WINDOW_BYTES) if piece is self._warmed else piece.size
+        count = os.sendfile(sock.fileno(), piece.fd, piece.position, size)
         if count == 0:
             raise ShortFileError(f"file ended {piece.size} bytes before its slice")
         self.size_bytes -= count
@@ -134,6 +160,8 @@ class SendQueue:
                     break
                 if not has_file and total > JOINED_SEND_BYTES:
                     break  # large plain chunks go without a copy; the file begins the next run
+                if pieces and not self._cold_files.is_warm(chunk):
+                    break  # what stands before it leaves first
                 has_file = True
             elif has_file and total + size > len(self._staging):
                 break

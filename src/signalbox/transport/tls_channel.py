@@ -7,7 +7,7 @@ import socket
 
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
 from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
-from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.data_loop import WRITE, DataLoop
 from signalbox.transport.frame_reader import FrameSizeError
 from signalbox.transport.send_queue import SendQueue
 from signalbox.transport.tls_failure import RENEGOTIATED, TLS_RENEGOTIATION, broken_reason, failure_kind, failure_reason
@@ -30,7 +30,7 @@ class TlsDataChannel(DataChannel):
     ) -> None:
         super().__init__(loop, sock, max_frame_bytes)
         self._tls = tls
-        self._wire = SendQueue(loop.staging)
+        self._wire = SendQueue(loop.staging, loop.cold_files)
         self._said_goodbye = False
         self._corked = True  # nothing leaves as it is
 
@@ -64,11 +64,22 @@ class TlsDataChannel(DataChannel):
         except OSError as error:
             self.close(f"sending failed: {error}")
             return
-        self._after_flush(count, self.queued_bytes)
+        if self._queue.cold is None or self._wire.size_bytes:
+            self._after_flush(count, self.queued_bytes)
+        else:
+            self.bytes_out += count
+            self.stalled_since = None
+            self._set_interest(self._interest & ~WRITE)
 
     def _encrypt_next(self) -> bool:
         """Ciphertext for the next piece of the queue; False when there is nothing to send."""
         if self._tls.established:
+            if self._queue.cold is not None:
+                return False
+            piece = self._queue.next_cold()
+            if piece is not None:
+                self._await_disk(0, piece)
+                return False
             self._tls.write(self._queue.take(_ENCRYPT_BYTES))
             if self._closing is not None and not self._queue.size_bytes and not self._said_goodbye:
                 self._said_goodbye = True

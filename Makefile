@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: env demo test lint unit system interop-security bench bench-kafka chaos fuzz clean
+.PHONY: env demo test lint unit system interop-security bench bench-planes bench-kafka chaos fuzz clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be asked for
@@ -50,6 +50,9 @@ chaos: $(STAMP)  ## brokers killed and stopped under load: DURATION=120 (seconds
 
 bench: $(STAMP)  ## what requests cost, beside a C broker built here (3 minutes; needs gcc): QUICK=1
 	$(BIN)/python -m bench $(if $(QUICK),--quick)
+
+bench-planes: $(STAMP)  ## the control plane beside a data plane kept busy in every way (needs gcc): QUICK=1 KAFKA=1
+	$(BIN)/python -m bench.planes $(if $(QUICK),--quick) $(if $(KAFKA),--kafka)
 
 bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours in turn (needs mvn and Java): QUICK=1
 	$(BIN)/python -m bench.kafka $(if $(QUICK),--quick)

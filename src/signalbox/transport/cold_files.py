@@ -1,8 +1,8 @@
 """File slices that are not in memory: found out without waiting, read by a thread, sent when they are there.
 
-`preadv` with RWF_NOWAIT says at once whether a page is cached. Looked at are the first and last page of what a send
-takes next; what is cold is read into the page cache by one of two threads (the read itself needs no interpreter), and the
-connection goes on afterwards. A file system that cannot say (tmpfs) has nothing but memory.
+`preadv` with RWF_NOWAIT says at once whether a page is cached; looked at are the first and the last page of what a send
+takes next. What is cold is read into the page cache by one of two threads (the read itself needs no interpreter), and
+the connection goes on afterwards. A file system that cannot say (tmpfs) has nothing but memory.
 """
 
 from __future__ import annotations

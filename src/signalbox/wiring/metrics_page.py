@@ -1,16 +1,16 @@
 """The Prometheus page: the node's metrics over HTTP, on loopback unless configured otherwise.
 
-The text comes from prometheus-client, which is imported when the page starts: a broker without one does not carry it.
-A page is long work (`common/long_work.py`): thousands of partitions have thousands of lines.
+A page is long work (`common/long_work.py`): thousands of partitions have thousands of lines. So its text (0.0.4) is
+written here, a line at a time; prometheus-client makes a page in one go, and judges this one in tests.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import math
 import os
 import re
-from typing import Any
 
 from signalbox.broker.metric_registry import MetricRegistry, Sample
 from signalbox.broker.ports import LongLane
@@ -19,8 +19,8 @@ from signalbox.common.long_work import breathe
 from signalbox.common.start_refused import StartRefused, reason
 
 _REQUEST_LIMIT_BYTES = 8_192
-_TIMEOUT_S = 10.0
-_SAMPLES_AT_A_TIME = 16
+_TIMEOUT_S = 60.0  # a page waits for its slices while the planes are full
+_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
 
 
 class MetricsPage:
@@ -35,8 +35,6 @@ class MetricsPage:
 
     async def start(self) -> int:
         """The port it is bound to. StartRefused names the key when the address cannot be bound."""
-        import prometheus_client  # noqa: F401 - now, and not while a scraper waits
-
         try:
             self._server = await asyncio.start_server(self._serve, self._host, self._port, limit=_REQUEST_LIMIT_BYTES)
         except (OSError, ValueError) as error:  # ValueError: a host that is no name at all
@@ -100,42 +98,38 @@ def prometheus_name(sample: Sample) -> str:
 
 def render(registry: MetricRegistry) -> bytes:
     """The page's text; breathes."""
-    families: dict[tuple[str, str, str], list[Any]] = {}
+    families: dict[tuple[str, str, str], list[str]] = {}
     for sample in registry.samples():
         breathe()
         name = prometheus_name(sample)
-        mbean = f"{sample.name.group}:type={sample.name.type},name={sample.name.name}"
-        key = (name, mbean, "counter" if sample.kind == "counter" else "gauge")
-        labels = {re.sub(r"[^a-zA-Z0-9_]", "_", tag): value for tag, value in sample.tags}
-        families.setdefault(key, []).append(
-            (f"{name}_total" if sample.kind == "counter" else name, labels, sample.value)
-        )
-    text: list[bytes] = []
-    for key, samples in families.items():
-        for first in range(0, len(samples), _SAMPLES_AT_A_TIME):
-            piece = _lines(key, samples[first : first + _SAMPLES_AT_A_TIME])
-            text.append(piece if not first else _without_head(piece))
-            breathe()
-    return b"".join(text)
+        if sample.kind == "counter":
+            key = (f"{name}_total", "counter", _mbean(sample))
+        else:
+            key = (name, "gauge", _mbean(sample))
+        lines = families.get(key)
+        if lines is None:
+            lines = families[key] = [f"# HELP {key[0]} {key[2]}\n# TYPE {key[0]} {key[1]}\n"]
+        lines.append(f"{key[0]}{_labels(sample)} {_number(sample.value)}\n")
+    text = []
+    for lines in families.values():
+        text.append("".join(lines))
+        breathe()
+    return "".join(text).encode()
 
 
-def _lines(key: tuple[str, str, str], samples: list[Any]) -> bytes:
-    """Some samples of one family, below its head."""
-    from prometheus_client import CollectorRegistry, generate_latest
-    from prometheus_client.core import Metric
-
-    family = Metric(*key)
-    for sample in samples:
-        family.add_sample(*sample)
-
-    class Family:
-        def collect(self) -> list[Any]:
-            return [family]
-
-    page = CollectorRegistry(auto_describe=False)
-    page.register(Family())
-    return generate_latest(page)
+def _mbean(sample: Sample) -> str:
+    return f"{sample.name.group}:type={sample.name.type},name={sample.name.name}"
 
 
-def _without_head(piece: bytes) -> bytes:
-    return b"".join(line for line in piece.splitlines(keepends=True) if not line.startswith(b"#"))
+def _labels(sample: Sample) -> str:
+    if not sample.tags:
+        return ""
+    pairs = (f'{re.sub(r"[^a-zA-Z0-9_]", "_", tag)}="{value.translate(_ESCAPES)}"' for tag, value in sample.tags)
+    return "{" + ",".join(pairs) + "}"
+
+
+def _number(value: float) -> str:
+    """As Go prints it, which is what readers expect of the three that are no numbers."""
+    if math.isfinite(value):
+        return repr(float(value))
+    return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"

@@ -17,6 +17,7 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.security.callback_class import CallbackSettings
 from signalbox.security.oauth.access_token import AccessToken, TokenRefused
+from signalbox.security.principal import AuthenticationEvidence, DefaultPrincipalBuilder, KafkaPrincipal
 from signalbox.security.sasl.oauthbearer import OAuthBearerClientExchange
 from signalbox.security.sasl.plain import PlainClientExchange
 from signalbox.security.sasl.scram import NoCredentials
@@ -76,6 +77,30 @@ def test_a_key_counts_for_everything_for_a_listener_or_for_a_mechanism(prefix: s
             assert answer.error_message == '{"status":"invalid_token"}'
             assert await other.ended()
             assert served.authentications("SECURE")["failed-authentication-total"] == 1
+
+    asyncio.run(main())
+
+
+class ByTenant(DefaultPrincipalBuilder):
+    """A name made of what an OAUTHBEARER login says besides."""
+
+    def build(self, evidence: AuthenticationEvidence) -> KafkaPrincipal:
+        if evidence.access_token is None:
+            return super().build(evidence)
+        scopes = "+".join(sorted(evidence.access_token.scopes))
+        return KafkaPrincipal("User", f"{evidence.sasl_extensions['tenant']}/{evidence.authorization_id}/{scopes}")
+
+
+def test_a_principal_builder_sees_the_token_and_the_extensions(tmp_path: Path) -> None:
+    given = properties() | {JWKS: key_file(tmp_path, ISSUER)}
+
+    async def main() -> None:
+        async with serving(given, principals=ByTenant()) as served:
+            client = await served.dial("SECURE")
+            token = ISSUER.token(scope="read write")
+            await log_in(client, "OAUTHBEARER", OAuthBearerClientExchange(lambda: token, {"tenant": "acme"}))
+            await client.ask(ApiKey.METADATA, 1)
+            assert str(served.sink.seen[-1].context.principal) == "User:acme/alice/read+write"
 
     asyncio.run(main())
 

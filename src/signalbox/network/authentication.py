@@ -20,7 +20,13 @@ from signalbox.network.ports import NetworkPorts
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.headers import RequestHeader, decode_request_header
-from signalbox.security.principal import AuthenticationEvidence, KafkaPrincipal, PrincipalRefused, build_principal
+from signalbox.security.principal import (
+    ANONYMOUS,
+    AuthenticationEvidence,
+    KafkaPrincipal,
+    PrincipalRefused,
+    build_principal,
+)
 from signalbox.security.sasl.sasl_server import Outcome, Reply, SaslServerSession, SaslState, illegal_sasl_state
 from signalbox.security.tls.distinguished_name import distinguished_name
 from signalbox.transport.buffer_pool import PooledBuffer
@@ -55,6 +61,7 @@ class Authentication:
         self._ends = False
         self._expired = False
         self._renewal_began: float | None = None
+        self._proved = ANONYMOUS
         self._versions_asked = 0
         self.failed = False
 
@@ -178,13 +185,16 @@ class Authentication:
             distinguished_name(certificate) if certificate else None,
             outcome.authorization_id,
             outcome.token_authenticated,
+            outcome.access_token,
+            outcome.extensions,
         )
         return build_principal(self._ports.principal_builder, evidence)
 
     def _objection(self, outcome: Outcome) -> str | None:
         """Why a peer may not go on as who it proved to be."""
+        before = self._connection.context.principal
         try:
-            before, now = self._connection.context.principal, self._principal(outcome)
+            now = self._proved = self._principal(outcome)
         except PrincipalRefused as refusal:
             return str(refusal)
         if not self._connection.established or now == before:
@@ -195,7 +205,7 @@ class Authentication:
 
     def _accept(self, outcome: Outcome, *, can_renew: bool) -> None:
         connection = self._connection
-        connection.context.principal = self._principal(outcome)
+        connection.context.principal = self._proved
         counts = self._listener.authentications
         if connection.established:
             counts.again_succeeded.add()

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.messages.default_principal_data import DefaultPrincipalData
+from signalbox.security.oauth.access_token import AccessToken
 from signalbox.security.principal_mapping import NoMatchingRule, PrincipalMapping
 
 log = logging.getLogger(__name__)
@@ -53,7 +54,8 @@ class PrincipalDeserializationError(ValueError):
 @dataclass(frozen=True, slots=True)
 class AuthenticationEvidence:
     """What a channel proved about its peer. `tls_subject` is the distinguished name of a verified certificate,
-    `authorization_id` the one that a SASL mechanism accepted."""
+    `authorization_id` the one that a SASL mechanism accepted; `access_token` is what an OAUTHBEARER login showed
+    (without its text), `sasl_extensions` what the client said besides (KIP-342)."""
 
     security_protocol: SecurityProtocol
     client_address: str
@@ -61,6 +63,8 @@ class AuthenticationEvidence:
     tls_subject: str | None = None
     authorization_id: str | None = None
     token_authenticated: bool = False
+    access_token: AccessToken | None = None
+    sasl_extensions: Mapping[str, str] = field(default_factory=dict)
 
 
 class PrincipalBuilder(Protocol):

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
+
+from signalbox.security.oauth.access_token import AccessToken
+
+NO_EXTENSIONS: Mapping[str, str] = {}
 
 
 class SaslError(Exception):
@@ -24,13 +29,16 @@ def invalid_credentials(mechanism: str, reason: str) -> SaslError:
 
 class SaslServerExchange(Protocol):
     """One attempt of one peer. Read the rest once `complete`: `expires_at_ms` is the wall time at which what the peer
-    showed is no longer good (a token), None when it has no end. `refused` is why an attempt that the peer has still to
-    acknowledge has failed already, else ""."""
+    showed is no longer good (a token), None when it has no end; `access_token` and the client's `extensions` (KIP-342)
+    are for principal builders. `refused` is why an attempt that the peer has still to acknowledge has failed already,
+    else ""."""
 
     complete: bool
     authorization_id: str
     token_authenticated: bool
     expires_at_ms: int | None
+    access_token: AccessToken | None
+    extensions: Mapping[str, str]
     refused: str
 
     def respond(self, token: bytes) -> bytes:

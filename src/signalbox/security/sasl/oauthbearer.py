@@ -16,11 +16,10 @@ import logging
 from collections.abc import Callable, Mapping
 
 from signalbox.security.oauth.access_token import AccessToken, TokenRefused, TokenValidator
-from signalbox.security.sasl.mechanism import SaslError, invalid_credentials
+from signalbox.security.sasl.mechanism import NO_EXTENSIONS, SaslError, invalid_credentials
 from signalbox.security.sasl.oauthbearer_messages import ERROR_ACKNOWLEDGED, InitialResponse, parse_initial_response
 
 OAUTHBEARER = "OAUTHBEARER"
-_NO_EXTENSIONS: Mapping[str, str] = {}
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +38,7 @@ class OAuthBearerMechanism:
 
 
 class OAuthBearerServerExchange:
-    """`extensions` are what the client said about itself besides (KIP-342); nothing here depends on them."""
+    """`extensions` are what the client said about itself besides; nothing here depends on them."""
 
     token_authenticated = False  # this means delegation tokens
 
@@ -50,7 +49,8 @@ class OAuthBearerServerExchange:
         self.complete = False
         self.authorization_id = ""
         self.expires_at_ms: int | None = None
-        self.extensions: Mapping[str, str] = _NO_EXTENSIONS
+        self.access_token: AccessToken | None = None
+        self.extensions = NO_EXTENSIONS
 
     def respond(self, token: bytes) -> bytes:
         if self.refused:
@@ -84,6 +84,7 @@ class OAuthBearerServerExchange:
             raise SaslError(f"Authentication failed: {len(bad)} extensions are invalid! They are: {listed}")
         self.extensions = message.extensions
         self.authorization_id = accepted.principal_name
+        self.access_token = accepted
         self.expires_at_ms = accepted.expires_at_ms
         self.complete = True
 
@@ -99,7 +100,7 @@ class OAuthBearerClientExchange:
     """Shows the token that is current when the exchange begins."""
 
     def __init__(
-        self, token: Callable[[], str], extensions: Mapping[str, str] = _NO_EXTENSIONS, authorization_id: str = ""
+        self, token: Callable[[], str], extensions: Mapping[str, str] = NO_EXTENSIONS, authorization_id: str = ""
     ) -> None:
         self._token = token
         self._extensions = extensions

@@ -12,7 +12,8 @@ import logging
 from collections.abc import Mapping
 from typing import Protocol
 
-from signalbox.security.sasl.mechanism import SaslError, invalid_credentials
+from signalbox.security.oauth.access_token import AccessToken
+from signalbox.security.sasl.mechanism import NO_EXTENSIONS, SaslError, invalid_credentials
 
 PLAIN = "PLAIN"
 _MAX_TOKEN_BYTES = 65_536
@@ -61,6 +62,8 @@ class PlainServerExchange:
 
     token_authenticated = False
     expires_at_ms: int | None = None
+    access_token: AccessToken | None = None
+    extensions = NO_EXTENSIONS
     refused = ""
 
     def __init__(self, checker: PasswordChecker) -> None:

@@ -20,7 +20,7 @@ set; one that ends when it begins has ended.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from signalbox.common.clock import Clock, SystemClock
@@ -29,6 +29,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import RequestHeader, encode_response_header
 from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from signalbox.security.oauth.access_token import AccessToken
 from signalbox.security.sasl.mechanism import SaslError, SaslMechanism, SaslServerExchange
 
 __all__ = ["Outcome", "Reply", "SaslMechanism", "SaslServerSession", "SaslState"]
@@ -51,6 +52,8 @@ class Outcome:
     mechanism: str
     token_authenticated: bool
     lifetime_ms: int | None = None
+    access_token: AccessToken | None = None
+    extensions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +185,14 @@ class SaslServerSession:
         if exchange.expires_at_ms is not None:
             ends_ms.append(max(0, exchange.expires_at_ms - self._clock.now_ms()))
         lifetime_ms = min(ends_ms, default=None)
-        return Outcome(exchange.authorization_id, self._mechanism, exchange.token_authenticated, lifetime_ms)
+        return Outcome(
+            exchange.authorization_id,
+            self._mechanism,
+            exchange.token_authenticated,
+            lifetime_ms,
+            exchange.access_token,
+            exchange.extensions,
+        )
 
     def _refuse_handshake(self, header: RequestHeader, error: Error, reason: str) -> Reply:
         self.state = SaslState.FAILED

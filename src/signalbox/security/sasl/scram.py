@@ -12,7 +12,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
-from signalbox.security.sasl.mechanism import SaslError, invalid_credentials
+from signalbox.security.oauth.access_token import AccessToken
+from signalbox.security.sasl.mechanism import NO_EXTENSIONS, SaslError, invalid_credentials
 from signalbox.security.sasl.plain import OTHER_IDENTITY
 from signalbox.security.sasl.scram_messages import (
     MIN_ITERATIONS,
@@ -83,6 +84,8 @@ class ScramServerExchange:
     """Two tokens: who is there, and the proof."""
 
     expires_at_ms: int | None = None
+    access_token: AccessToken | None = None
+    extensions = NO_EXTENSIONS
     refused = ""
 
     def __init__(self, mechanism: str, credentials: ScramCredentials, nonce: str, pepper: bytes) -> None:

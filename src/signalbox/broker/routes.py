@@ -73,7 +73,7 @@ ROUTES: tuple[RouteRow, ...] = (
     RouteRow(ApiKey.DELETE_ACLS, _CONTROLLER, Audited.SINGLY),
     RouteRow(ApiKey.DESCRIBE_CONFIGS, _LOCAL, answers_long=True),
     RouteRow(ApiKey.ALTER_CONFIGS, _CONTROLLER, Audited.SINGLY),
-    RouteRow(ApiKey.DESCRIBE_LOG_DIRS, _LOCAL),
+    RouteRow(ApiKey.DESCRIBE_LOG_DIRS, _LOCAL, answers_long=True),
     RouteRow(ApiKey.CREATE_PARTITIONS, _CONTROLLER, Audited.SINGLY),
     RouteRow(ApiKey.DELETE_GROUPS, _COORDINATOR),
     RouteRow(ApiKey.ELECT_LEADERS, _CONTROLLER, Audited.SINGLY),

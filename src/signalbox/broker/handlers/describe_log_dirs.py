@@ -7,13 +7,13 @@ AlterReplicaLogDirs is not served, and no directory is cordoned.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Container
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import Answer, ApiRequest
 from signalbox.broker.authorization import may_on_cluster
 from signalbox.common.ids import TopicPartition
+from signalbox.common.long_work import breathe
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from signalbox.security.acl import AclOperation
@@ -25,7 +25,6 @@ from signalbox.storage.log_manager import LogManager
 _Result = DescribeLogDirsResponse.DescribeLogDirsResult
 _Topic = DescribeLogDirsResponse.DescribeLogDirsTopic
 _Partition = DescribeLogDirsResponse.DescribeLogDirsPartition
-_LOGS_PER_BREATH = 50  # then the event loop gets its turn
 
 
 class DescribeLogDirsHandler:
@@ -38,15 +37,14 @@ class DescribeLogDirsHandler:
             return DescribeLogDirsResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED)
         return self._describe(request.body)
 
-    async def _describe(self, asked: DescribeLogDirsRequest) -> FinalAnswer:
+    def _describe(self, asked: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
         wanted = None if asked.topics is None else _named(asked)
         topics: dict[str, dict[str, list[_Partition]]] = {each.path: {} for each in self._logs.directories}
-        for number, log in enumerate(self._logs):
+        for log in self._logs:  # a list of its own: logs may come and go meanwhile
+            breathe()
             if (wanted is None or log.topic_partition in wanted) and log.online:
                 found = topics[log.body.directory.path].setdefault(log.topic_partition.topic, [])
                 found.append(_partition(log))
-            if number % _LOGS_PER_BREATH == _LOGS_PER_BREATH - 1:
-                await asyncio.sleep(0)
         return DescribeLogDirsResponse(results=[_result(each, topics[each.path]) for each in self._logs.directories])
 
 

@@ -24,6 +24,7 @@ class TlsStream(asyncio.Protocol):
         self._inner = inner
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
+        self._broken: Exception | None = None
         self._plaintext = memoryview(bytearray(_RECORD_BYTES))
         self.established: asyncio.Future[None] = self._loop.create_future()
 
@@ -44,7 +45,7 @@ class TlsStream(asyncio.Protocol):
         if not self.established.done():
             self.established.set_exception(TlsFailed(ENDED_EARLY))
         elif not self.established.cancelled() and self.established.exception() is None:
-            self._inner.connection_lost(exc)
+            self._inner.connection_lost(self._broken or exc)
 
     def write(self, data: bytes) -> None:
         """Plaintext from `inner`."""
@@ -84,7 +85,7 @@ class TlsStream(asyncio.Protocol):
                 self._inner.data_received(bytes(plaintext[:count]))
             self.send_out()  # a key update
         except OSError as error:  # ssl.SSLError is one
-            self._inner.connection_lost(ConnectionError(broken_reason(error)))
+            self._broken = ConnectionError(broken_reason(error))
             self.abort()
 
 

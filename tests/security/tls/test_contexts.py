@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import ssl
 from pathlib import Path
 
@@ -93,9 +94,16 @@ def test_the_host_name_is_checked_unless_the_algorithm_is_empty() -> None:
         client_context(inline(endpoint_identification_algorithm="LDAPS"))
 
 
-def test_no_private_key_stays_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_no_private_key_stays_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: bool) -> None:
+    if in_memory:
+        monkeypatch.setattr("tempfile.mkstemp", None)  # no file was ever there
+    else:
+        monkeypatch.setattr("signalbox.security.tls.contexts._OWN_FILES", "/no/such/folder")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = len(os.listdir("/proc/self/fd"))
     server_context(inline())
     with pytest.raises(TlsConfigError):
         server_context(inline(keystore_certificate_chain=AUTHORITY.pem))
     assert list(tmp_path.iterdir()) == []
+    assert len(os.listdir("/proc/self/fd")) == before

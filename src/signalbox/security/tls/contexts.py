@@ -1,7 +1,8 @@
 """OpenSSL contexts from Kafka's ssl.* settings.
 
-OpenSSL reads private keys from files: PEM text goes through a private temporary file that is gone when the context
-stands.
+Python hands private keys to OpenSSL as files: PEM text goes through one in memory, so that no disk ever holds an open
+key; where the system has none (clients also run elsewhere), through a private temporary file that is gone when the
+context stands.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from signalbox.security.tls.cipher_suites import choose_suites
 from signalbox.security.tls.settings import TlsConfigError, TlsSettings
 from signalbox.security.tls.stores import KeyEntry, Stores, open_stores
 
+_OWN_FILES = "/proc/self/fd"
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 
@@ -102,6 +104,18 @@ def _load_identity(context: ssl.SSLContext, entry: KeyEntry) -> None:
 
 @contextmanager
 def _private_file(text: str) -> Iterator[str]:
+    if not hasattr(os, "memfd_create") or not os.path.isdir(_OWN_FILES):
+        with _temporary_file(text) as path:
+            yield path
+        return
+    with open(os.memfd_create("signalbox-key"), "w") as file:
+        file.write(text)
+        file.flush()
+        yield f"{_OWN_FILES}/{file.fileno()}"
+
+
+@contextmanager
+def _temporary_file(text: str) -> Iterator[str]:
     descriptor, path = tempfile.mkstemp(prefix="signalbox-", suffix=".pem")
     try:
         with os.fdopen(descriptor, "w") as file:

@@ -47,7 +47,8 @@ class Addresses:
 @contextmanager
 def read_by_a_group(loaded: LoadedCluster) -> Iterator[GroupMember]:
     """A member that reads all the while; at the end it has read what was acknowledged, and all of it once."""
-    member = GroupMember("roller", loaded.cluster.bootstrap(), TOPIC)
+    # A session that a slow machine does not end: who is thrown out and comes back reads again, as Kafka has it.
+    member = GroupMember("roller", loaded.cluster.bootstrap(), TOPIC, session_timeout_ms=45_000)
     member.start()
     try:
         yield member

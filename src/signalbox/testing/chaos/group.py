@@ -25,7 +25,7 @@ Seen = dict[tuple[int, int], RecordId]  # by partition and offset
 class GroupMember:
     """One member in one thread. `seen` may be read while it runs."""
 
-    def __init__(self, name: str, bootstrap: str, topic: str) -> None:
+    def __init__(self, name: str, bootstrap: str, topic: str, session_timeout_ms: int = 6_000) -> None:
         from confluent_kafka import Consumer
 
         self.seen: Seen = {}
@@ -37,7 +37,7 @@ class GroupMember:
                 "bootstrap.servers": bootstrap,
                 "client.id": name,
                 "group.id": "chaos-readers",
-                "session.timeout.ms": 6_000,
+                "session.timeout.ms": session_timeout_ms,
                 "auto.commit.interval.ms": 500,
                 "topic.metadata.refresh.interval.ms": 5_000,
             }

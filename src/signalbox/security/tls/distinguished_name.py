@@ -36,8 +36,7 @@ def distinguished_name(certificate: bytes) -> str:
 
 
 def _subject(certificate: bytes) -> bytes:
-    to_be_signed = next(_elements(next(_elements(certificate))))
-    fields = list(_values(to_be_signed))
+    fields = list(_values(_first(_first(certificate))))
     if fields and fields[0][0] != _CONTEXT_0:  # version 1 does not say so
         fields.insert(0, (_CONTEXT_0, b""))
     if len(fields) <= _SUBJECT:
@@ -73,6 +72,12 @@ def _dotted(identifier: bytes) -> str:
             number = 0
     first = min(numbers[0] // 40, 2)
     return ".".join(map(str, [first, numbers[0] - 40 * first, *numbers[1:]]))
+
+
+def _first(data: bytes) -> bytes:
+    for content in _elements(data):
+        return content
+    raise ValueError("no certificate: it is empty")
 
 
 def _elements(data: bytes) -> Iterator[bytes]:

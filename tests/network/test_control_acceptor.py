@@ -93,8 +93,9 @@ class Knocks:
     def wait_seconds(self) -> float:
         return 0.0
 
-    def admit(self, _: str) -> bool:
+    def admit(self, sock: socket.socket, _: str) -> bool:
         self._order.append("stranger")
+        sock.close()
         return False
 
 

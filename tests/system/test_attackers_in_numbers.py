@@ -13,6 +13,7 @@ import pytest
 
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.attackers import (
@@ -120,6 +121,40 @@ def test_newcomers_come_as_fast_as_the_rate_allows(limited: ProcessCluster) -> N
         assert all(is_served(sock, 15) for sock in newcomers)
         assert time.monotonic() - began >= (count - _RATE) / _RATE - 0.2
         assert bystander.slowest_s < 1
+
+
+def test_an_address_with_a_quota_is_kept_when_it_comes_too_fast(limited: ProcessCluster) -> None:
+    """KIP-612: accepted, not heard, and closed; other addresses do not wait behind it."""
+    hasty, rate = "127.0.0.8", 2
+    _set_rate(limited, hasty, rate)
+    address = _address(limited, "CLIENT")
+
+    def is_obeyed() -> bool:
+        with crowd(address, rate + 1, hasty) as newcomers:
+            return not all(is_served(sock) for sock in newcomers)
+
+    with Bystander(limited) as bystander:
+        until(is_obeyed, "the quota at work")
+        for listener in ("CLIENT", "CONTROL"):  # all listeners count together
+            began = time.monotonic()
+            with crowd(_address(limited, listener), 20, hasty) as newcomers:
+                took = time.monotonic() - began
+                with connect(address) as somebody_else:
+                    assert is_served(somebody_else)
+                assert sum(is_served(sock) for sock in newcomers) <= rate * (1 + took) + 1
+        assert bystander.slowest_s < 1
+    _set_rate(limited, hasty, None)
+    until(lambda: not is_obeyed(), "the quota gone")
+
+
+def _set_rate(cluster: ProcessCluster, address: str, rate: int | None) -> None:
+    request = AlterClientQuotasRequest
+    entity = request.EntityData(entity_type="ip", entity_name=address)
+    change = request.OpData(key="connection_creation_rate", value=float(rate or 0), remove=rate is None)
+    with dial(cluster) as wire:
+        entries = [request.EntryData(entity=[entity], ops=[change])]
+        answer = wire.ask(ApiKey.ALTER_CLIENT_QUOTAS, 1, request(entries=entries))
+    assert answer.entries[0].error_code == Error.NONE
 
 
 @contextmanager

@@ -46,6 +46,10 @@ class CreationRate:
     def count(self) -> None:
         self._allowance -= 1
 
+    def is_full(self, now: float) -> bool:
+        """Whether it remembers nothing: a new one would say the same."""
+        return self._allowance + (now - self._updated_at) * self.per_second >= self.per_second
+
 
 @dataclass(slots=True)
 class ListenerLimits:

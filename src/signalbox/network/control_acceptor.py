@@ -56,10 +56,10 @@ class ControlAcceptor(Acceptor):
         self._take()
 
     def _arrived(self, sock: socket.socket, address: Any) -> None:
-        if not self._reception.admit(address_of(address)[0]):
-            sock.close()
+        host, _ = address_of(address)
+        if not self._reception.admit(sock, host):
             return
-        task = self._asyncio_loop.create_task(self._connect(sock, address_of(address)[0]))
+        task = self._asyncio_loop.create_task(self._connect(sock, host))
         self._arriving.add(task)
         task.add_done_callback(self._arriving.discard)
 

@@ -6,11 +6,10 @@ is read, as Kafka does, and stands for all of its addresses (in Kafka for the fi
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import socket
 
-from signalbox.transport.socket_address import address_of
+from signalbox.transport.socket_address import address_of, canonical_address
 
 _PAIR = re.compile(r"(?P<host>\[[0-9a-zA-Z\-%._:]+\]|[0-9a-zA-Z\-%._:]+):(?P<count>[0-9]{1,10})")
 
@@ -33,10 +32,9 @@ def parse_per_ip_overrides(text: str) -> tuple[dict[str, int], list[tuple[str, s
 
 def _addresses(host: str) -> list[str]:
     try:
-        literal = ipaddress.ip_address(host)
+        return [canonical_address(host)]
     except ValueError:
         return _looked_up(host)
-    return [str(getattr(literal, "ipv4_mapped", None) or literal)]
 
 
 def _looked_up(host: str) -> list[str]:

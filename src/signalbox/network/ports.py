@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from signalbox.common.audit_event import AuditSink, NullAudit
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.common.metrics import Metrics, NullMetrics
+from signalbox.network.address_rates import AddressRates
 from signalbox.network.listener_security import ListenerSecurity
 from signalbox.security.principal import DefaultPrincipalBuilder, PrincipalBuilder
 
@@ -75,3 +76,4 @@ class NetworkPorts:
     clock: Clock = field(default_factory=SystemClock)
     security: Mapping[str, ListenerSecurity] = field(default_factory=dict)
     principal_builder: PrincipalBuilder = field(default_factory=DefaultPrincipalBuilder)
+    address_rates: AddressRates | None = None

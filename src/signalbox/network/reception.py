@@ -5,7 +5,9 @@ One per listener. Every connection of the listener is in `connections` from the 
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import socket
 from itertools import count
 
 from signalbox.common.audit_event import AuditEvent, AuditKind
@@ -42,21 +44,33 @@ class Reception:
         """For the acceptor: seconds until another connection may come."""
         return self._quotas.wait_seconds(self.listener.row.name)
 
-    def admit(self, address: str) -> bool:
-        """Whether one more connection from `address` may stay; a refusal is counted and logged. The acceptor has asked
-        `wait_seconds` before; who is admitted is welcomed or dismissed."""
-        name = self.listener.row.name
-        if self._quotas.admit(name, address):
-            return True
+    def admit(self, sock: socket.socket, address: str) -> bool:
+        """Whether one more connection from `address` may stay; else it is closed, at once or, when it comes too fast,
+        after having been kept unheard, and that is counted and logged. The acceptor has asked `wait_seconds` before;
+        who is admitted is welcomed or dismissed."""
+        rates = self._ports.address_rates
+        seconds = rates.hold_seconds(address) if rates is not None else 0.0
+        if seconds:
+            reason = f"connections from {address} come faster than its quota connection_creation_rate"
+            self._refuse("connection_rate", address, reason)
+            asyncio.get_running_loop().call_later(seconds, sock.close)
+            return False
+        if not self._quotas.admit(self.listener.row.name, address):
+            reason = f"too many connections from {address} (max.connections.per.ip)"
+            self._refuse("too_many_connections", address, reason)
+            sock.close()
+            return False
+        return True
+
+    def _refuse(self, kind: str, address: str, reason: str) -> None:
         event = AuditEvent(
             kind=AuditKind.REFUSED,
-            listener=name,
+            listener=self.listener.row.name,
             plane=self.listener.plane.name,
             client_address=address,
-            reason=f"too many connections from {address} (max.connections.per.ip)",
+            reason=reason,
         )
-        self.listener.refusals.note("too_many_connections", event)
-        return False
+        self.listener.refusals.note(kind, event)
 
     def dismiss(self, address: str) -> None:
         """An admitted newcomer was gone before it could be welcomed."""

@@ -13,6 +13,7 @@ import logging
 import socket
 from collections.abc import Iterator, Mapping
 from itertools import count
+from typing import Any
 
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import host_port
@@ -38,7 +39,7 @@ from signalbox.network.server_gauges import ServerGauges
 from signalbox.security.tls.listener_tls import ListenerTls
 from signalbox.transport.data_channel import DataChannel
 from signalbox.transport.data_loop import DataLoop
-from signalbox.transport.socket_address import tune
+from signalbox.transport.socket_address import address_of, tune
 from signalbox.transport.tls_channel import TlsDataChannel
 from signalbox.transport.tls_session import TlsFactory, TlsSession
 
@@ -234,7 +235,10 @@ class SocketServer:
         tls = self._tls_factory(reception.listener.row)
         frame_bytes = reception.listener.setup_frame_bytes
 
-        def receive(sock: socket.socket, _: object) -> None:
+        def receive(sock: socket.socket, address: Any) -> None:
+            host, _ = address_of(address)
+            if not reception.admit(sock, host):
+                return
             try:
                 tune(sock, send_bytes, receive_bytes)
                 channel = (
@@ -244,9 +248,7 @@ class SocketServer:
                 )
             except OSError:
                 sock.close()  # the peer is gone already
-                return
-            if not reception.admit(channel.peer_address[0]):
-                channel.close("too many connections")
+                reception.dismiss(host)
                 return
             connection = reception.welcome(channel)
             channel.on_ready = lambda: reception.ready(connection)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 from typing import Any
 
@@ -14,6 +15,12 @@ def address_of(sockaddr: Any) -> tuple[str, int]:
     if host.startswith("::ffff:") and "." in host:
         host = host[7:]
     return host.partition("%")[0], port
+
+
+def canonical_address(text: str) -> str:
+    """An address in any notation as `address_of` would write it; ValueError for what is none."""
+    literal = ipaddress.ip_address(text)
+    return str(getattr(literal, "ipv4_mapped", None) or literal)
 
 
 def address_bytes(host: str) -> bytes:

@@ -67,7 +67,7 @@ from signalbox.wiring.log_dir_failures import LogDirFailures
 from signalbox.wiring.metrics_page import MetricsPage
 from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.policies import told
-from signalbox.wiring.quotas import follow_quotas
+from signalbox.wiring.quotas import follow_address_rates, follow_quotas
 from signalbox.wiring.replica_side import ReplicaSide, Surroundings, build_replica_side
 from signalbox.wiring.served_versions import RouteGate
 from signalbox.wiring.stored_users import CurrentConfigs, StoredUsers
@@ -301,6 +301,7 @@ def _server(around: Surroundings, trail: Trail, router: Router, hot_path: HotPat
         clock=around.clock,
         security=around.guards.doors.security,
         principal_builder=around.guards.principals,
+        address_rates=follow_address_rates(around.repository, around.clock),
     )
     doors = around.guards.doors
     return SocketServer(doors.table, doors.network, ports, around.data_loop)

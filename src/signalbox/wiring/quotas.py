@@ -1,11 +1,19 @@
-"""Client quotas, out of the dynamic configs of users and client ids."""
+"""Client quotas, out of the dynamic configs of users, client ids and addresses."""
 
 from __future__ import annotations
+
+import logging
 
 from signalbox.broker.client_quotas import ClientQuotas, QuotaWindows
 from signalbox.common.clock import Clock
 from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.quota_entity import CONNECTION_CREATION_RATE, IP, quota_entity, quotas_of
+from signalbox.network.address_rates import AddressRates
+from signalbox.transport.socket_address import canonical_address
 from signalbox.wiring.configuration import NodeConfig
+
+log = logging.getLogger("signalbox.quotas")
 
 
 def follow_quotas(config: NodeConfig, repository: ConfigRepository, clock: Clock) -> ClientQuotas:
@@ -20,3 +28,25 @@ def follow_quotas(config: NodeConfig, repository: ConfigRepository, clock: Clock
         quotas.take_configs(entity_path, configs)
     repository.subscribe(quotas.take_configs)
     return quotas
+
+
+def follow_address_rates(repository: ConfigRepository, clock: Clock) -> AddressRates:
+    """How fast connections may come from which addresses."""
+    rates = AddressRates(clock)
+
+    def take(entity_path: str, configs: Configs) -> None:
+        entity = quota_entity(entity_path)
+        if entity is None or IP not in entity:
+            return
+        try:
+            rate = quotas_of(entity, configs).get(CONNECTION_CREATION_RATE)
+            address = None if entity[IP] is None else canonical_address(str(entity[IP]))
+        except ValueError as error:
+            log.error("the quotas at %s are not obeyed: %s", entity_path, error)
+            return
+        rates.set(address, None if rate is None else int(rate))
+
+    for entity_path, configs in repository.entities().items():
+        take(entity_path, configs)
+    repository.subscribe(take)
+    return rates

@@ -18,6 +18,7 @@ PROPERTY = "java.security.auth.login.config"
         ({}, f"'-D{PROPERTY}=/etc/a b.conf'", ("/etc/a b.conf", f"KAFKA_OPTS -D{PROPERTY}=")),
         ({}, f"-D{PROPERTY}==file:/etc/a%20b.conf", ("/etc/a b.conf", f"KAFKA_OPTS -D{PROPERTY}=")),
         ({}, f"-D{PROPERTY}=/first -D{PROPERTY}=/last 'open", ("/last", f"KAFKA_OPTS -D{PROPERTY}=")),
+        ({PROPERTY: "file://[::1"}, "", ("file://[::1", PROPERTY)),
         ({PROPERTY: "/java"}, f"-D{PROPERTY}=/environment", ("/java", PROPERTY)),
         ({PROPERTY: "/java", "sasl.jaas.file": "/ours"}, "", ("/ours", "sasl.jaas.file")),
     ],

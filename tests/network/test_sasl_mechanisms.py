@@ -21,7 +21,7 @@ from signalbox.security.principal import AuthenticationEvidence, DefaultPrincipa
 from signalbox.security.sasl.oauthbearer import OAuthBearerClientExchange
 from signalbox.security.sasl.plain import PlainClientExchange
 from signalbox.security.sasl.scram import NoCredentials
-from tests.network.serving import configured, serving
+from tests.network.serving import Served, configured, serving
 from tests.network.test_authentication import authenticate, handshake, log_in
 from tests.security.issuer import Endpoint, Issuer, answering, forged, key_file, key_set
 
@@ -204,6 +204,31 @@ def test_an_endpoint_is_asked_in_the_background_and_the_start_does_not_depend_on
                     break
 
     with endpoint.open():
+        asyncio.run(main())
+
+
+def test_an_issuer_changes_its_key_and_nobody_restarts() -> None:
+    new = Issuer("ES256", "new")
+    with Endpoint(answering(key_set(ISSUER))).open() as endpoint:
+
+        async def accepted(served: Served, token: str) -> bool:
+            client = await served.dial("SECURE")
+            await handshake(client, "OAUTHBEARER")
+            answer = await authenticate(client, bearer(token).first())
+            client.close()
+            return not answer.auth_bytes
+
+        async def main() -> None:
+            async with serving(properties() | {JWKS: endpoint.url}) as served:
+                assert await accepted(served, ISSUER.token())
+                endpoint.answer = answering(key_set(new))
+                assert not await accepted(served, new.token())  # at once: nobody waits for the issuer
+                deadline = time.monotonic() + 20
+                while not await accepted(served, new.token()):
+                    assert time.monotonic() < deadline
+                assert endpoint.asked == 2  # however often the key was missed
+                assert not await accepted(served, ISSUER.token())  # no longer published, no longer good
+
         asyncio.run(main())
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.common.limits import MAX_FETCHED_DOCUMENT_BYTES
+from signalbox.common.limits import MAX_CONFIG_FILE_BYTES, MAX_FETCHED_DOCUMENT_BYTES
 from signalbox.security.tls.contexts import client_context, server_context
 from signalbox.security.tls.settings import TlsSettings
 from signalbox.transport.url_fetch import FetchFailed, FetchRequest, fetch, url_problem
@@ -59,8 +59,10 @@ def test_a_file(tmp_path: Path) -> None:
     assert get(path.as_uri()) == b"{}"
     assert "No such file" in problem((tmp_path / "none").as_uri())
     assert "directory" in problem(tmp_path.as_uri())
-    path.write_bytes(bytes(MAX_FETCHED_DOCUMENT_BYTES + 1))
-    assert "is larger than" in problem(path.as_uri())
+    path.write_bytes(bytes(MAX_CONFIG_FILE_BYTES + 1))
+    assert "too large" in problem(path.as_uri())
+    assert "too large" in problem("file:///dev/zero")
+    assert "null" in problem("file:///a%00b")
 
 
 def test_get_and_post() -> None:

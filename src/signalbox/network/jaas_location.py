@@ -41,4 +41,7 @@ def jaas_file_location(everywhere: ListenerSettings, environment: Mapping[str, s
 def _path(text: str) -> str:
     """Java takes a path or a URL, and a second `=` in front to mean this file and no other."""
     text = text.removeprefix("=").strip()
-    return unquote(urlsplit(text).path) if text.startswith("file:") else text
+    try:
+        return unquote(urlsplit(text).path) if text.startswith("file:") else text
+    except ValueError:  # an address that is none: taken for the path that it will not be
+        return text

@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from signalbox.common.limits import MAX_FETCHED_DOCUMENT_BYTES
+from signalbox.common.small_file import read_small_file
 
 SCHEMES = ("file", "http", "https")
 _OK = 200
@@ -70,13 +71,9 @@ def fetch(request: FetchRequest) -> bytes:
 
 def _read_file(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FETCHED_DOCUMENT_BYTES + 1)
+        return read_small_file(path)
     except OSError as error:
         raise FetchFailed(f"cannot be read: {error.strerror}") from None
-    if len(data) > MAX_FETCHED_DOCUMENT_BYTES:
-        raise FetchFailed(f"is larger than {MAX_FETCHED_DOCUMENT_BYTES} bytes")
-    return data
 
 
 class _Exchange:

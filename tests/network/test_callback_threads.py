@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 import threading
 
+import pytest
+
 from signalbox.common.limits import MAX_CALLBACKS_AT_ONCE
 from signalbox.network.callback_threads import CallbackThreads
 
@@ -48,3 +50,15 @@ def test_a_loop_that_is_gone_is_not_told() -> None:
         if thread.name == "sasl-callback":
             thread.join(10)
     assert told == []
+
+
+def test_work_that_fails_gives_its_place_back(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        threads, told = CallbackThreads(), asyncio.Event()
+        for _ in range(2 * MAX_CALLBACKS_AT_ONCE):
+            threads.run(lambda: 1 // 0, print)
+        threads.run(lambda: None, lambda _: told.set())
+        await asyncio.wait_for(told.wait(), 10)
+
+    asyncio.run(main())
+    assert "ZeroDivisionError" in caplog.text

@@ -17,6 +17,7 @@ from signalbox.network.connection import SASL_APIS, Connection
 from signalbox.network.listener import Listener
 from signalbox.network.network_settings import ListenerSettings
 from signalbox.network.ports import NetworkPorts
+from signalbox.network.session_end import SessionEnd
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.headers import RequestHeader, decode_request_header
@@ -33,7 +34,6 @@ from signalbox.transport.buffer_pool import PooledBuffer
 
 REAUTH_KEY = "connections.max.reauth.ms"
 _VERSIONS_BEFORE_LOGIN = 3  # Kafka answers one with success; a client that falls back needs another or two
-_RENEWAL_INTERVAL_S = 1.0  # as in Kafka: a client cannot keep us busy with it
 # kafka-python drops an answer whose connection is closed by the time it reads, and tries again as after a lost network.
 _TIME_TO_READ_SECONDS = 0.1
 
@@ -57,10 +57,7 @@ class Authentication:
         mechanisms = security.mechanisms if security is not None else {}
         max_lifetimes_ms = {name: session_lifetime_ms(listener.settings, name) for name in mechanisms}
         self._session = SaslServerSession(mechanisms, max_lifetimes_ms, self._objection, ports.clock)
-        self._expiry: asyncio.TimerHandle | None = None
-        self._ends = False
-        self._expired = False
-        self._renewal_began: float | None = None
+        self._end = SessionEnd(ports.clock, self._on_end)
         self._proved = ANONYMOUS
         self._versions_asked = 0
         self.failed = False
@@ -72,8 +69,7 @@ class Authentication:
 
     def end(self) -> None:
         """The connection is closed."""
-        if self._expiry is not None:
-            self._expiry.cancel()
+        self._end.forget()
 
     def on_frame(self, frame: memoryview, buffer: PooledBuffer | None) -> None:
         """A frame before authentication, during its renewal, or after the session's end."""
@@ -89,7 +85,7 @@ class Authentication:
         except DecodeError as error:
             connection.refuse("garbled", f"the header cannot be read: {error}", None)
             return
-        if self._expired and not self._begins_renewal(header):
+        if self._end.ended and not self._begins_renewal(header):
             self._listener.plane.expired_connections_killed += 1
             self._listener.authentications.expired.add()
             connection.close("the SASL session has expired (connections.max.reauth.ms, or its token's end)")
@@ -112,14 +108,8 @@ class Authentication:
 
     def _begins_renewal(self, header: RequestHeader) -> bool:
         """Whether this request may begin a renewal, which then has begun."""
-        if header.api_key != ApiKey.SASL_HANDSHAKE or not self._ends or self._session.state is not SaslState.COMPLETE:
-            return False
-        now = self._ports.clock.monotonic()
-        if self._renewal_began is not None and now - self._renewal_began < _RENEWAL_INTERVAL_S:
-            return False
-        self._renewal_began = now
-        self._expired = False
-        return True
+        complete = self._session.state is SaslState.COMPLETE
+        return complete and header.api_key == ApiKey.SASL_HANDSHAKE and self._end.begin_renewal()
 
     def _on_sasl_request(self, header: RequestHeader, frame: memoryview, body_offset: int) -> None:
         connection = self._connection
@@ -209,27 +199,17 @@ class Authentication:
         counts = self._listener.authentications
         if connection.established:
             counts.again_succeeded.add()
-            if self._renewal_began is not None:
-                counts.again_latency.record((self._ports.clock.monotonic() - self._renewal_began) * 1000)
+            counts.again_latency.record(self._end.renewal_ms)
             connection.channel.on_frame = connection.on_frame
         else:
             if not can_renew:
                 counts.succeeded_for_good.add()
             self._established(connection)
-        self._watch_session(outcome.lifetime_ms)
+        self._end.lasts(outcome.lifetime_ms)
 
-    def _watch_session(self, lifetime_ms: int | None) -> None:
-        self._ends, self._expired = lifetime_ms is not None, False
-        if self._expiry is not None:
-            self._expiry.cancel()
-        if lifetime_ms is not None:
-            self._expiry = asyncio.get_running_loop().call_later(lifetime_ms / 1000, self._expire)
-
-    def _expire(self) -> None:
+    def _on_end(self) -> None:
         """The session is over: the next request must be a SaslHandshake, or the connection goes."""
-        if self._session.state is SaslState.COMPLETE:  # else it is being renewed
-            self._expired = True
-            self._connection.channel.on_frame = self.on_frame
+        self._connection.channel.on_frame = self.on_frame
 
     def _fail(self, reply: Reply) -> None:
         """Answer after the delay and close soon after that; nothing is read meanwhile."""

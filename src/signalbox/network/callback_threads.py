@@ -7,6 +7,7 @@ too long is closed by `connection.setup.timeout.ms`. Threads are daemons: a stuc
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -16,6 +17,8 @@ from typing import Any, TypeVar
 from signalbox.common.limits import MAX_CALLBACKS_AT_ONCE
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 
 class CallbackThreads:
@@ -37,9 +40,13 @@ class CallbackThreads:
             threading.Thread(target=self._run, args=(loop, work, done), name="sasl-callback", daemon=True).start()
 
     def _run(self, loop: asyncio.AbstractEventLoop, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
-        result = work()
         try:
-            loop.call_soon_threadsafe(self._finish, partial(done, result))
+            tell: Callable[[], None] = partial(done, work())
+        except Exception:  # nobody is told: whoever waits is closed when its time is up
+            log.exception("work in a callback thread failed")
+            tell = _nothing
+        try:
+            loop.call_soon_threadsafe(self._finish, tell)
         except RuntimeError:
             pass  # the loop is closed: nobody is left to be told
 
@@ -47,3 +54,7 @@ class CallbackThreads:
         self._running -= 1
         done()
         self._next()
+
+
+def _nothing() -> None:
+    """What is done when there is no result."""

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from signalbox.common.clock import ManualClock
+from signalbox.network.session_end import SessionEnd
+
+
+@pytest.mark.spec("L7")
+def test_a_session_ends_and_is_renewed_once_a_second_at_most() -> None:
+    async def main() -> None:
+        clock, over = ManualClock(), asyncio.Event()
+        end = SessionEnd(clock, over.set)
+        assert not end.begin_renewal()  # nothing has begun yet
+        end.lasts(None)
+        assert not end.begin_renewal()  # it has no end
+        end.lasts(10)
+        assert not end.ended
+        await asyncio.wait_for(over.wait(), 5)
+        assert end.ended
+        assert end.begin_renewal()
+        assert not end.ended
+        clock.advance(250)
+        assert end.renewal_ms == 250
+        end.lasts(60_000)
+        assert not end.begin_renewal()
+        clock.advance(750)
+        assert end.begin_renewal()
+        end.forget()
+
+    asyncio.run(main())
+
+
+def test_what_is_being_renewed_does_not_end() -> None:
+    async def main() -> None:
+        ends: list[bool] = []
+        end = SessionEnd(ManualClock(), lambda: ends.append(True))
+        end.lasts(20)
+        assert end.begin_renewal()
+        later = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0.05, later.set_result, None)
+        await later
+        assert (ends, end.ended) == ([], False)
+
+    asyncio.run(main())

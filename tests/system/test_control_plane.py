@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 from typing import Any
 
 import pytest
@@ -11,8 +13,10 @@ from confluent_kafka import Consumer, TopicPartition
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.headers import encode_request_header
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
@@ -28,6 +32,7 @@ _ADMITTED = {
     ApiKey.SASL_HANDSHAKE,
     ApiKey.SASL_AUTHENTICATE,
 }
+_STRANGERS, _PARTITIONS = 320, 100_000
 _REJECTED = "kafka_network_socketserver_controlplanerejectedrequestscount"
 
 
@@ -82,6 +87,56 @@ def test_a_refusal_is_logged_and_enters_the_audit_trail(cluster: RoutedCluster, 
         "control",
         "Metadata",
     )
+
+
+@pytest.mark.spec("C4", "C5")
+def test_a_storm_of_strangers_keeps_nobody_waiting_who_is_connected(cluster: RoutedCluster) -> None:
+    """Refused connections from 16 addresses, all open at once; the controller's kind of peer is answered throughout."""
+    before = metric(cluster, 3, _REJECTED)
+    host, _, port = cluster.brokers[3].address("CONTROL").rpartition(":")
+    asked = MetadataRequest(topics=None).encode(12)
+    frame = encode_request_header(ApiKey.METADATA, 12, 1, "stranger") + asked
+    with dial(cluster, 3, "CONTROL") as peer:
+        strangers = []
+        for number in range(_STRANGERS):
+            stranger = socket.create_connection((host, int(port)), 15, (f"127.0.1.{1 + number % 16}", 0))
+            stranger.sendall(len(frame).to_bytes(4) + frame)
+            strangers.append(stranger)
+            if not number % 20:
+                answer = peer.ask(ApiKey.LEADER_AND_ISR, 7, LeaderAndIsrRequest(controller_id=3, controller_epoch=0))
+                assert answer.error_code == Error.STALE_CONTROLLER_EPOCH
+        for stranger in strangers:
+            assert stranger.recv(1) == b""
+            stranger.close()
+    assert metric(cluster, 3, _REJECTED) == before + _STRANGERS
+
+
+@pytest.mark.spec("C5")
+def test_a_request_for_very_many_partitions_holds_no_plane(cluster: RoutedCluster) -> None:
+    """Answers on the control plane, and on another data connection, overtake the answer to half a million."""
+    asked = [
+        ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(_PARTITIONS)
+    ]
+    wide = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsRequest.ListOffsetsTopic(name="x", partitions=asked)])
+    with dial(cluster, 1, "CLIENT") as client, dial(cluster, 1, "CLIENT") as other, dial(cluster, 1, "CONTROL") as peer:
+        client.send(client.request(ApiKey.LIST_OFFSETS, 7, wide.encode(7)))
+        answered = threading.Event()
+        frames: list[bytes] = []
+
+        def read() -> None:
+            frames.append(client.frame())
+            answered.set()
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        overtook = 0
+        while not answered.is_set():
+            peer.ask(ApiKey.LEADER_AND_ISR, 7, LeaderAndIsrRequest(controller_id=3, controller_epoch=0))
+            other.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[]))
+            overtook += 1
+        reader.join()
+    assert overtook >= 20
+    assert len(frames[0]) > _PARTITIONS * 20, "every partition is answered"
 
 
 @pytest.mark.spec("C2", "F1")

@@ -2,8 +2,8 @@
 
 A full collection looks at every object that lives: with 5,000 partitions that takes a hundred milliseconds and more. So
 what has outlived two young collections is frozen every second, and frozen objects are looked at in a long idle time
-alone, or once memory has grown by half (in an idle second, or ten minutes later). They are freed as ever when nobody
-refers to them; only cycles wait.
+alone, or once memory has grown by half (after ten idle seconds, or ten minutes later). They are freed as ever when
+nobody refers to them; only cycles wait.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ _YOUNG, _MIDDLE, _NEVER = 700, 5, 1_000_000  # the middle generation: 3,500 obje
 PAGE_BYTES = 4_096
 _LOOK_EVERY_S = 1.0
 _EVERYTHING_AFTER = 30  # idle looks in a row
+_SOME_IDLE = 10  # idle looks in a row, when memory has grown
 _AT_LEAST_EVERY = 600  # looks, when memory has grown and there is no idle one
 _GROWN_TIMES, _GROWN_BYTES = 1.5, 67_108_864  # resident memory, since everything was looked at
 
@@ -53,7 +54,7 @@ class Garbage:
         idle, self._last_work = work == self._last_work, work
         self._idle_looks = self._idle_looks + 1 if idle else 0
         self._looks += 1
-        due = idle or self._looks >= _AT_LEAST_EVERY
+        due = self._idle_looks >= _SOME_IDLE or self._looks >= _AT_LEAST_EVERY
         grown = due and _resident_bytes() > self._resident_at_best * _GROWN_TIMES + _GROWN_BYTES
         if grown or self._idle_looks == _EVERYTHING_AFTER:
             gc.unfreeze()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from signalbox.broker.client_quotas import ClientQuotas, QuotaWindows
+from signalbox.common.limits import MAX_QUOTA_BUCKETS
 from signalbox.metadata.quota_entity import CONTROLLER_MUTATION_RATE, PRODUCER_BYTE_RATE
 from signalbox.security.principal import KafkaPrincipal
 
@@ -81,3 +82,14 @@ def test_what_is_no_number_is_not_obeyed(caplog: pytest.LogCaptureFixture) -> No
     made.take_configs("users/alice", {PRODUCER_BYTE_RATE: "much"})
     assert "users/alice" in caplog.text
     assert made.holds_for(PRODUCER_BYTE_RATE, ALICE, "a"), "the old one holds on"
+
+
+def test_who_was_not_heard_of_for_longest_is_forgotten_first() -> None:
+    made = quotas(**{"clients/<default>": 1.0})
+    first, second = (made.bucket(PRODUCER_BYTE_RATE, ALICE, name) for name in ("first", "second"))
+    for number in range(MAX_QUOTA_BUCKETS - 2):
+        made.bucket(PRODUCER_BYTE_RATE, ALICE, str(number))
+    assert made.bucket(PRODUCER_BYTE_RATE, ALICE, "first") is first
+    made.bucket(PRODUCER_BYTE_RATE, ALICE, "one more")
+    assert made.bucket(PRODUCER_BYTE_RATE, ALICE, "first") is first
+    assert made.bucket(PRODUCER_BYTE_RATE, ALICE, "second") is not second

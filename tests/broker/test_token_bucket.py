@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from signalbox.broker.token_bucket import TokenBucket
+from signalbox.common.limits import MAX_THROTTLE_MS
 
 
 def test_the_burst_is_free_and_debts_are_paid_by_the_rate() -> None:
@@ -17,11 +18,16 @@ def test_the_burst_is_free_and_debts_are_paid_by_the_rate() -> None:
 
 def test_it_never_holds_more_than_the_burst() -> None:
     bucket = TokenBucket(rate=10.0, burst=20.0, now=0.0)
-    assert bucket.is_full(1_000.0)
     bucket.take(5, 1_000.0)
-    assert not bucket.is_full(1_000.0)
+    assert bucket.tokens == 15
     bucket.give_back(50)
     assert bucket.tokens == 20
+
+
+def test_nobody_is_told_to_wait_for_ever() -> None:
+    bucket = TokenBucket(rate=1.0, burst=1.0, now=0.0)
+    bucket.take(1e12, 0.0)
+    assert bucket.wait_ms(0.0) == MAX_THROTTLE_MS
 
 
 def test_another_rate_forgives_nothing() -> None:

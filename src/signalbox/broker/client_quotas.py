@@ -86,13 +86,15 @@ class ClientQuotas:
             self._windows.controller_seconds if quota == CONTROLLER_MUTATION_RATE else self._windows.client_seconds
         )
         now = self._monotonic()
-        bucket = self._buckets.get((quota, user, client))
+        # The one used last stands last: who has not been heard of for longest is forgotten first.
+        bucket = self._buckets.pop((quota, user, client), None)
         if bucket is None:
+            bucket = TokenBucket(rate, rate * seconds, now)
             if len(self._buckets) >= MAX_QUOTA_BUCKETS:
-                self._buckets = {key: each for key, each in self._buckets.items() if not each.is_full(now)}
-            bucket = self._buckets[quota, user, client] = TokenBucket(rate, rate * seconds, now)
+                del self._buckets[next(iter(self._buckets))]
         elif bucket.rate != rate:
             bucket.change(rate, rate * seconds, now)
+        self._buckets[quota, user, client] = bucket
         return bucket
 
     def _find(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from signalbox.common.limits import MAX_THROTTLE_MS
+
 
 class TokenBucket:
     """Fills by `rate` a second up to `burst`; may go below zero, which is a debt to be waited for."""
@@ -29,14 +31,11 @@ class TokenBucket:
         return self.tokens < 0
 
     def wait_ms(self, now: float) -> int:
-        """How long until the debt is paid, in ms; 0 without one."""
+        """How long until the debt is paid, in ms, MAX_THROTTLE_MS at most; 0 without one."""
         self._fill(now)
-        return round(-self.tokens / self.rate * 1000) if self.tokens < 0 else 0
-
-    def is_full(self, now: float) -> bool:
-        """Whether nothing is left of what was ever taken: the bucket may be forgotten."""
-        self._fill(now)
-        return self.tokens >= self.burst
+        if self.tokens >= 0:
+            return 0
+        return round(min(-self.tokens / self.rate * 1000, MAX_THROTTLE_MS))
 
     def change(self, rate: float, burst: float, now: float) -> None:
         """Another rate from now on; what was taken stays taken."""

@@ -35,7 +35,8 @@ MAX_UNHOSTED_REFUSALS = 64  # partitions that are not hosted (yet) for which the
 
 # Forwarding
 MAX_FORWARDS_IN_FLIGHT = 256  # requests on the way to the active controller from one broker
-MAX_QUOTA_BUCKETS = 10_000  # clients whose use of a quota is remembered; who used none for long goes first
+MAX_QUOTA_BUCKETS = 10_000  # clients whose use of a quota is remembered; the one not heard of for longest goes
+MAX_THROTTLE_MS = 30_000  # a client that owes more is held back again with its next request
 MAX_FORWARDED_OUTCOME_BYTES = 262_144  # a larger answer to a forwarded change is not kept for its repetition
 MAX_FORWARDS_QUEUED = 10_000  # beyond it a forwarded request is answered REQUEST_TIMED_OUT at once
 

@@ -64,6 +64,14 @@ class StoredAcls:
     version: int
 
 
+@dataclass(frozen=True, slots=True)
+class KeptOutcome:
+    """What a forwarded change was answered, as it is stored, and until when somebody may ask for it again."""
+
+    expires_ms: int
+    stored: bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerContext:
     """`deleting` holds, per topic on its way out, the replicas not yet known to be gone."""
@@ -81,7 +89,7 @@ class ControllerContext:
     offline_replicas: Mapping[int, frozenset[TopicPartition]] = field(default_factory=dict)
     producer_id_block: ProducerIdBlock | None = None
     producer_id_version: int = 0
-    forwarded: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
+    forwarded: Mapping[tuple[int, int, int], KeptOutcome] = field(default_factory=dict)
 
     def is_replica_online(self, broker_id: int, partition: TopicPartition) -> bool:
         """Whether the broker lives, is not shutting down and has the replica in a working directory."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from signalbox.common.forwarding_id import ForwardingId
 from signalbox.common.limits import MAX_FORWARDED_OUTCOME_BYTES
-from signalbox.controller.context import ControllerContext
+from signalbox.controller.context import ControllerContext, KeptOutcome
 from signalbox.controller.decision import Decision
 from signalbox.controller.records import ForwardedOutcomeKept, ForwardedOutcomesDropped
 from signalbox.metadata.json_text import decode_json, encode_json
@@ -47,7 +47,7 @@ def decided_once(
     def decide_once(context: ControllerContext) -> Decision:
         known = context.forwarded.get(asked.forwarding_id.key)
         if known is not None:
-            return Decision(response=_response(known))
+            return Decision(response=_response(known.stored))
         decision = decide(context)
         if not decision.records or decision.response is None:
             return decision  # nothing was changed: it can be decided again
@@ -65,39 +65,39 @@ def decided_once(
                     "response": base64.b64encode(answer).decode(),
                 }
             )
-            records = (*records, ForwardedOutcomeKept(asked.forwarding_id.key, outcome))
+            records = (*records, ForwardedOutcomeKept(asked.forwarding_id.key, KeptOutcome(asked.expires_ms, outcome)))
         return replace(decision, records=records)
 
     return decide_once
 
 
-def outcomes_of(tree: Mapping[str, Entry]) -> dict[_Key, bytes]:
+def outcomes_of(tree: Mapping[str, Entry]) -> dict[_Key, KeptOutcome]:
     """The stored outcomes, as the context holds them."""
-    found: dict[_Key, bytes] = {}
+    found: dict[_Key, KeptOutcome] = {}
     for path, entry in tree.items():
         if path != FORWARDED and entry.data is not None:
             broker_id, broker_epoch, number = map(int, path.rpartition("/")[2].split("-"))
-            found[broker_id, broker_epoch, number] = entry.data
+            found[broker_id, broker_epoch, number] = KeptOutcome(_said(entry.data)["expires"], entry.data)
     return found
 
 
-def _ended(outcomes: Mapping[_Key, bytes], asked: ForwardedRequest) -> Iterator[_Key]:
+def _ended(outcomes: Mapping[_Key, KeptOutcome], asked: ForwardedRequest) -> Iterator[_Key]:
     """Outcomes that nobody will ask for again."""
     own = asked.forwarding_id
     for key, outcome in outcomes.items():
         if key[:2] == own.key[:2]:
             if key[2] < own.settled_below:
                 yield key
-        elif _said(outcome)["expires"] < asked.now_ms:
+        elif outcome.expires_ms < asked.now_ms:
             yield key
 
 
-def _response(outcome: bytes) -> Message:
-    said = _said(outcome)
+def _response(stored: bytes) -> Message:
+    said = _said(stored)
     row = API_TABLE[said["api_key"]]
     response: Message = row.response.decode(base64.b64decode(said["response"]), said["api_version"])
     return response
 
 
-def _said(outcome: bytes) -> dict[str, Any]:
-    return decode_json(outcome, FORWARDED)
+def _said(stored: bytes) -> dict[str, Any]:
+    return decode_json(stored, FORWARDED)

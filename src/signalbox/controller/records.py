@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from signalbox.common.ids import TopicPartition
-from signalbox.controller.context import LiveBroker, ReplicaOfTopic
+from signalbox.controller.context import KeptOutcome, LiveBroker, ReplicaOfTopic
 from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.producer_id_block import ProducerIdBlock
@@ -71,7 +71,7 @@ class ForwardedOutcomeKept:
     """The answer to a forwarded change, under (broker id, broker epoch, number of the forwarding broker)."""
 
     key: tuple[int, int, int]
-    outcome: bytes
+    outcome: KeptOutcome
 
 
 @dataclass(frozen=True, slots=True)

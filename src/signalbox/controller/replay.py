@@ -274,7 +274,7 @@ def replicas_to_delete(assignment: TopicAssignment, brokers: Container[int]) -> 
 
 
 def _outcome_kept(draft: _Draft, record: rec.ForwardedOutcomeKept) -> None:
-    draft.store(Create(layout.forwarded_path(record.key), record.outcome))
+    draft.store(Create(layout.forwarded_path(record.key), record.outcome.stored))
     draft.own("forwarded")[record.key] = record.outcome
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeVar
@@ -18,7 +18,7 @@ from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_batch import ControlBatch
 from signalbox.controller.decision import Decision
 from signalbox.controller.replay import replay
-from signalbox.metadata.store.port import Fence, MetadataStore, Operation, size_bytes
+from signalbox.metadata.store.port import Fence, MetadataStore, Operation, in_commits
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 
@@ -81,7 +81,10 @@ class Turn:
         # An answer that changes nothing is checked against the fence too: a controller that was stopped and woke up
         # must not say "it is so" about what another has changed meanwhile.
         if operations or any(pending.answer is not None for pending in self.taken):
-            for part in _parts(operations, store.max_commit_bytes):
+            # What is too much for one commit loses its atomicity, not its safety: a controller that ends between two
+            # leaves topics whose partitions are not all there, or partitions whose leader is gone, and the next one's
+            # first look at the store completes those. Nobody was answered before the last.
+            for part in [*in_commits(operations, store.max_commit_bytes)] or [[]]:
                 await store.commit(part, fence)
 
     def _decide(self, pending: Pending) -> list[Operation]:
@@ -92,21 +95,3 @@ class Turn:
         self.batch.add(after, decision.effects)
         self.decided.append((pending, decision))
         return stored
-
-
-def _parts(operations: list[Operation], limit_bytes: int) -> Iterator[list[Operation]]:
-    """The operations in order, in commits the store can take; almost always just one.
-
-    What is too much for one commit loses its atomicity, not its safety: a controller that ends between two parts leaves
-    topics whose partitions are not all there, or partitions whose leader is gone, and the next one's first look at the
-    store completes those. Nobody was answered before the last part."""
-    part: list[Operation] = []
-    left_bytes = limit_bytes
-    for operation in operations:
-        needed_bytes = size_bytes(operation)
-        if part and needed_bytes > left_bytes:
-            yield part
-            part, left_bytes = [], limit_bytes
-        part.append(operation)
-        left_bytes -= needed_bytes
-    yield part

@@ -21,7 +21,7 @@ from signalbox.metadata.store.port import (
     MetadataStore,
     Operation,
     Write,
-    size_bytes,
+    in_commits,
 )
 
 _OPERATIONS_PER_COMMIT = 500
@@ -70,7 +70,7 @@ async def copy_store(
         await target.commit([Create(layout.UNFINISHED_COPY, encode_json({"version": 1, "cluster_id": cluster_id}))])
     done = 0
     progress(done, len(operations))
-    for part in _parts(operations, target.max_commit_bytes):
+    for part in in_commits(operations, target.max_commit_bytes, _OPERATIONS_PER_COMMIT):
         await target.commit(part)
         done += len(part)
         progress(done, len(operations))
@@ -115,20 +115,6 @@ def _operations(wanted: Mapping[str, bytes | None], present: Mapping[str, bytes 
     # What the source has lost since a copy was begun: children first.
     for path in sorted(present.keys() - wanted.keys(), reverse=True):
         yield Delete(path)
-
-
-def _parts(operations: list[Operation], limit_bytes: int) -> Iterator[list[Operation]]:
-    part: list[Operation] = []
-    left_bytes = limit_bytes
-    for operation in operations:
-        needed_bytes = size_bytes(operation)
-        if part and (needed_bytes > left_bytes or len(part) == _OPERATIONS_PER_COMMIT):
-            yield part
-            part, left_bytes = [], limit_bytes
-        part.append(operation)
-        left_bytes -= needed_bytes
-    if part:
-        yield part
 
 
 async def _check(source: MetadataStore, target: MetadataStore, wanted: Mapping[str, bytes | None]) -> None:

@@ -19,7 +19,7 @@ Rules every adapter obeys, and the contract suite (`tests/metadata/store/test_po
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -195,6 +195,21 @@ def size_bytes(operation: Operation) -> int:
     """What an operation counts for against `max_commit_bytes`: its path and data, and what engines put around them."""
     data = getattr(operation, "data", None)
     return 64 + len(operation.path) + (len(data) if data is not None else 0)
+
+
+def in_commits(operations: Iterable[Operation], limit_bytes: int, most: int | None = None) -> Iterator[list[Operation]]:
+    """The operations in order, in commits of up to `limit_bytes` (and `most` operations); none for none."""
+    part: list[Operation] = []
+    left_bytes = limit_bytes
+    for operation in operations:
+        needed_bytes = size_bytes(operation)
+        if part and (needed_bytes > left_bytes or len(part) == most):
+            yield part
+            part, left_bytes = [], limit_bytes
+        part.append(operation)
+        left_bytes -= needed_bytes
+    if part:
+        yield part
 
 
 def parent_of(path: str) -> str:

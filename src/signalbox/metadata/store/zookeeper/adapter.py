@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from kazoo.exceptions import NodeExistsError, NoNodeError
 from kazoo.protocol import serialization as requests
@@ -25,6 +25,7 @@ from signalbox.metadata.store.port import (
     Operation,
     Outcome,
     SessionLost,
+    StoreError,
     StoreUnavailable,
     refuse_bad_operations,
 )
@@ -35,6 +36,8 @@ from signalbox.metadata.store.zookeeper.session import Session
 from signalbox.metadata.store.zookeeper.watches import Watches
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 MAX_REQUEST_BYTES = 1_048_575  # ZooKeeper's jute.maxbuffer where nobody has changed it
 _READS_AT_ONCE = 256
@@ -79,20 +82,17 @@ class ZooKeeperMetadataStore:
         self._lost_callbacks.append(callback)
 
     async def read(self, path: str) -> Entry | None:
-        session = await self._ready()
-        session.send(requests.Sync(self._at.within(path))).add_done_callback(_unneeded)
-        return await self._entry(session, path)
+        return await self._looked(path, requests.GetData, _entry)
 
     async def children(self, path: str) -> list[str]:
-        session = await self._ready()
-        session.send(requests.Sync(self._at.within(path))).add_done_callback(_unneeded)
-        return await self._children(session, path)
+        names: list[str] | None = await self._looked(path, requests.GetChildren, list)
+        return self._shown(path, names or [])
 
     async def read_tree(self, path: str) -> dict[str, Entry]:
         session = await self._ready()
-        session.send(requests.Sync(self._at.within(path))).add_done_callback(_unneeded)
         found: dict[str, Entry] = {}
         level = [path]
+        await session.ask(requests.Sync(self._at.within(path)), again=True)
         while level:
             below: list[str] = []
             for start in range(0, len(level), _READS_AT_ONCE):
@@ -172,32 +172,30 @@ class ZooKeeperMetadataStore:
             except NodeExistsError:
                 continue
 
+    async def _looked(self, path: str, request: Any, read: Callable[..., T]) -> T | None:
+        """What a reading request finds after a sync; None when there is no such entry. After a lost connection both
+        are asked again: the next server may lag behind."""
+        session, at = await self._ready(), self._at.within(path)
+        _, answer = await session.ask_all([requests.Sync(at), request(at, None)], again=True)
+        if isinstance(answer, NoNodeError):
+            return None
+        if isinstance(answer, BaseException):
+            raise StoreError(f"{path}: ZooKeeper answers {type(answer).__name__}") from answer
+        return read(answer)
+
     async def _branch(self, session: Session, path: str) -> tuple[Entry | None, list[str]]:
         """An entry and the names below it; no names are asked for where the entry says that it has none."""
-        answer = await self._data(session, path)
-        if answer is None:
+        at = self._at.within(path)
+        try:
+            answer = await session.ask(requests.GetData(at, None), again=True)
+            entry = _entry(answer)
+            names = await session.ask(requests.GetChildren(at, None), again=True) if answer[1].numChildren else []
+        except NoNodeError:
             return None, []
-        data, stat = answer
-        return _entry(data, stat), await self._children(session, path) if stat.numChildren else []
+        return entry, self._shown(path, names)
 
-    async def _entry(self, session: Session, path: str) -> Entry | None:
-        answer = await self._data(session, path)
-        return None if answer is None else _entry(*answer)
-
-    async def _data(self, session: Session, path: str) -> tuple[bytes | None, Any] | None:
-        try:
-            answer: tuple[bytes | None, Any] = await session.ask(
-                requests.GetData(self._at.within(path), None), again=True
-            )
-        except NoNodeError:
-            return None
-        return answer
-
-    async def _children(self, session: Session, path: str) -> list[str]:
-        try:
-            names = await session.ask(requests.GetChildren(self._at.within(path), None), again=True)
-        except NoNodeError:
-            return []
+    def _shown(self, path: str, names: list[str]) -> list[str]:
+        """Names in order, without ZooKeeper's own entry beside ours."""
         return sorted(name for name in names if _joined(self._at.within(path), name) != _ZOOKEEPERS_OWN)
 
     def _state_changed(self, session: Session, state: str) -> None:
@@ -218,15 +216,10 @@ class ZooKeeperMetadataStore:
             raise StoreUnavailable("the store is closed")
 
 
-def _entry(data: bytes | None, stat: Any) -> Entry:
+def _entry(answer: tuple[bytes | None, Any]) -> Entry:
+    data, stat = answer
     return Entry(data, stat.version, stat.czxid, stat.ctime, stat.ephemeralOwner)
 
 
 def _joined(path: str, name: str) -> str:
     return f"{path.rstrip('/')}/{name}"
-
-
-def _unneeded(done: asyncio.Future[Any]) -> None:
-    """The answer to a sync says nothing; a lost connection is told by the read that follows it."""
-    if not done.cancelled():
-        done.exception()

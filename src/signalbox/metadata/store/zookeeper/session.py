@@ -30,6 +30,7 @@ from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
 
 log = logging.getLogger(__name__)
 
+_LOST = (ConnectionLoss, SessionMovedError)
 _ENDED = (KeeperState.EXPIRED_SESSION, KeeperState.AUTH_FAILED, KeeperState.CLOSED)
 
 
@@ -73,7 +74,8 @@ class Session:
         await asyncio.to_thread(self._stop)
 
     async def ask(self, request: Any, *, again: bool) -> Any:
-        """ZooKeeper's answer to a request. `again`: ask once more after a lost connection (what changes nothing)."""
+        """ZooKeeper's answer to a request. `again`: all is asked once more after a lost connection (what changes
+        nothing)."""
         return (await self.ask_all([request], again=again))[0]
 
     async def ask_all(self, requests: Sequence[Any], *, again: bool) -> list[Any]:
@@ -86,12 +88,15 @@ class Session:
             async with asyncio.timeout(self._access.session_timeout_ms / 1000):
                 while True:
                     await self._until_connected()
-                    answers = [self.send(request) for request in requests]
-                    try:
-                        return [await answers[0], *await asyncio.gather(*answers[1:], return_exceptions=True)]
-                    except (ConnectionLoss, SessionMovedError) as error:
-                        if not again:
-                            raise StoreUnavailable(f"the connection to ZooKeeper was lost: {error!r}") from error
+                    sent = (self.send(request) for request in requests)
+                    answers: list[Any] = await asyncio.gather(*sent, return_exceptions=True)
+                    if again and any(isinstance(answer, _LOST) for answer in answers):
+                        continue
+                    if isinstance(answers[0], _LOST):
+                        raise StoreUnavailable(f"the connection to ZooKeeper was lost: {answers[0]!r}")
+                    if isinstance(answers[0], BaseException):
+                        raise answers[0]
+                    return answers
         except TimeoutError:
             raise StoreUnavailable(
                 f"ZooKeeper at {self._hosts} did not answer within {self._access.session_timeout_ms} ms"

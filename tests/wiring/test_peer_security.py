@@ -7,7 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from signalbox.client.connection_settings import PLAINTEXT
+from signalbox.client.connection_settings import PLAINTEXT, ConnectionSettings
+from signalbox.client.failures import ConnectFailed
+from signalbox.client.node import Address
+from signalbox.client.session_end import login_ready
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.network.network_settings import read_network_settings
 from signalbox.wiring.peer_security import PeerSecurity
@@ -43,7 +46,10 @@ def test_each_listener_has_its_own() -> None:
 def test_what_is_missing_is_said_once_and_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
     known = peers()
     for _ in range(2):
-        assert known.of(endpoint("REPLICATION", SecurityProtocol.SASL_PLAINTEXT)) == PLAINTEXT
+        lacking = known.of(endpoint("REPLICATION", SecurityProtocol.SASL_PLAINTEXT))
+        assert "listener.name.replication.plain.sasl.jaas.config" in lacking.unusable
+        with pytest.raises(ConnectFailed, match="listener REPLICATION wants SASL_PLAINTEXT"):
+            asyncio.run(login_ready(Address("h", 9092), ConnectionSettings(security=lacking)))
     [line] = caplog.messages
     assert "peers cannot be reached on listener REPLICATION" in line
     assert "listener.name.replication.plain.sasl.jaas.config" in line
@@ -54,7 +60,7 @@ def test_another_password_is_used_from_the_next_login_on() -> None:
     known, where = peers(), endpoint("SECURED", SecurityProtocol.SASL_PLAINTEXT)
     missing = endpoint("REPLICATION", SecurityProtocol.SASL_PLAINTEXT)
     secured = known.of(where)
-    assert known.of(missing) == PLAINTEXT
+    assert known.of(missing).unusable
     jaas = JAAS.replace("secret", "changed")
     given = {**GIVEN, "listener.name.secured.plain.sasl.jaas.config": jaas}
     given["listener.name.replication.plain.sasl.jaas.config"] = jaas
@@ -69,7 +75,7 @@ def test_another_password_is_used_from_the_next_login_on() -> None:
     known.renew(settings, {"SECURED"})
     assert known.of(where) is secured
     assert password() == b"changed"
-    assert known.of(missing).sasl is not None, "what was missing is there now"
+    assert not known.of(missing).unusable, "what was missing is there now"
 
 
 def test_a_login_that_must_be_made_ready_first_still_is() -> None:

@@ -33,11 +33,13 @@ class OutboundTls:
 @dataclass(frozen=True, slots=True)
 class ConnectionSecurity:
     """TLS and SASL of a connection; both absent is PLAINTEXT. `listener_name` is for messages: what the peer calls
-    the listener that is dialled, "" where nobody can know."""
+    the listener that is dialled, "" where nobody can know. `unusable` is why nothing may be dialled at all: settings
+    that are missing must not make a connection less secure than was asked for."""
 
     tls: OutboundTls | None = None
     sasl: SaslLogin | None = None
     listener_name: str = ""
+    unusable: str = ""
 
 
 PLAINTEXT = ConnectionSecurity()

@@ -23,7 +23,9 @@ def seconds_to_stay(session_lifetime_ms: int) -> float:
 
 
 async def login_ready(address: Address, settings: ConnectionSettings) -> None:
-    """Waits for what the login needs (a token). ConnectFailed when it is not to be had."""
+    """Waits for what the login needs (a token). ConnectFailed when it is not to be had, or nothing may be dialled."""
+    if settings.security.unusable:
+        raise ConnectFailed(address, "resolve", settings.security.unusable)
     login = settings.security.sasl
     if login is None or login.ready is None:
         return

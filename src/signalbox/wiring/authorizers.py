@@ -40,7 +40,7 @@ def build_authorizer(values: Values, given: Mapping[str, str]) -> tuple[Authoriz
     try:
         authorizer: Authorizer = load_class(str(name))(given)
         return authorizer, []
-    except (ValueError, TypeError) as error:
+    except Exception as error:  # somebody else's constructor may raise what it likes
         return AllowAllAuthorizer(), [_fault(str(name), error)]
 
 

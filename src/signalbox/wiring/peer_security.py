@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 import ssl
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
-from signalbox.client.connection_settings import PLAINTEXT, ConnectionSecurity, SaslLogin
+from signalbox.client.connection_settings import ConnectionSecurity, SaslLogin
+from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.network.network_settings import ListenerSettings, NetworkSettings
 from signalbox.wiring.outbound import outbound_security
@@ -41,7 +42,7 @@ class PeerSecurity:
             security, faults = outbound_security(*key, self._settings, self._handshakes)
             for fault in faults:
                 log.error("peers cannot be reached on listener %s: %s", endpoint.listener_name, fault)
-            self._known[key] = PLAINTEXT if faults else self._renewable(key, security)
+            self._known[key] = _unusable(*key, faults) if faults else self._renewable(key, security)
         return self._known[key]
 
     def renew(self, settings: NetworkSettings, listener_names: Container[str]) -> None:
@@ -49,7 +50,7 @@ class PeerSecurity:
         that was known stays where the new settings are no use."""
         self._settings = settings
         for key, known in list(self._known.items()):
-            if known.tls is None and known.sasl is None:
+            if known.unusable:
                 del self._known[key]  # there may be settings for it now
             elif key in self._logins and key[0] in listener_names:
                 security, faults = outbound_security(*key, settings, self._handshakes)
@@ -76,3 +77,11 @@ class PeerSecurity:
 
         renewed = SaslLogin(security.sasl.mechanism, lambda: self._logins[key].begin(), ready)
         return replace(security, sasl=renewed)
+
+
+def _unusable(listener_name: str, protocol: SecurityProtocol, faults: Sequence[ConfigFault]) -> ConnectionSecurity:
+    """Never the next best thing: who holds the peer's address would be told in the open what was meant for the peer."""
+    keys = ", ".join(dict.fromkeys(fault.key for fault in faults))
+    return ConnectionSecurity(
+        listener_name=listener_name, unusable=f"listener {listener_name} wants {protocol.name}: set {keys}"
+    )

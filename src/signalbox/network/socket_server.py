@@ -161,8 +161,11 @@ class SocketServer:
         for name in gone:
             self._receptions.pop(name).close_all("the listener was removed")
             self._tls.pop(name, None)
+            for keeper in self._ports.security[name].keepers if name in self._ports.security else ():
+                keeper.close()
             self._gauges.forget_listener(name)
             log.info("no longer listening on %s", name)
+        self._ports.security = {name: each for name, each in self._ports.security.items() if name not in gone}
 
     def reconfigure(self, settings: NetworkSettings, security: Mapping[str, ListenerSecurity]) -> None:
         """Other limits, and the SASL mechanisms in `security` for connections that come from now on; those that stand

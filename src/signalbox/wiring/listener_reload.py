@@ -63,6 +63,7 @@ class ListenerReload:
         self._unannounced = False
         self._said: tuple[str, ...] = ()
         self._again: set[str] = set()
+        self._later: asyncio.TimerHandle | None = None
 
     def start(self, repository: ConfigRepository) -> None:
         """Follow the changes."""
@@ -76,6 +77,7 @@ class ListenerReload:
         self._news.set()
 
     async def stop(self) -> None:
+        self._rest()
         if self._cancel is not None:
             self._cancel()
         if self._following is not None:
@@ -117,7 +119,12 @@ class ListenerReload:
         for fault in faults if faults != self._said else ():
             log.error("the dynamic configs of this broker's listeners are not obeyed: %s", fault)
         self._said = faults
-        asyncio.get_running_loop().call_later(_RETRY_S, self._news.set)
+        self._rest()
+        self._later = asyncio.get_running_loop().call_later(_RETRY_S, self._news.set)
+
+    def _rest(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
 
     async def _apply(self, proposal: Proposal) -> None:
         doors, server = proposal.doors, self._renewed.server

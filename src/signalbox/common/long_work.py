@@ -5,7 +5,7 @@ partitions, an answer about five thousand) runs as a `LongWork`; the loops insid
 rest goes on in a later round of the event loop. Outside of a `LongWork`, `breathe` does nothing. Whoever breathes must
 bear that others have run meanwhile: only loops over what belongs to the request itself do.
 
-`transport/long_lane.py` drives it. Why greenlets: docs/decisions/0012.
+`transport/long_lane.py` drives it. Why greenlets: docs/decisions/0013.
 """
 
 from __future__ import annotations

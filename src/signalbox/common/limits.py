@@ -24,7 +24,7 @@ JOINED_SEND_BYTES = 65_536  # answers below this leave in one joined send, large
 SENDFILE_FROM_BYTES = 32_768  # file slices above this go by sendfile (below, three calls cost more than a copy)
 SPARE_DESCRIPTORS = 256  # not for clients: logs and brokers need some (a quarter of all where the limit is low)
 ACCEPTS_PER_TURN = 16  # new connections taken from one listener before others are served
-CONTROL_ACCEPTS_PER_TURN = 2  # the same on a control plane: each costs a transport of asyncio
+CONTROL_ACCEPTS_PER_TURN = 1  # the same on a control plane: each costs a transport of asyncio
 MAX_CALLBACKS_AT_ONCE = 8  # threads of one listener that wait for somebody's own authentication callback
 
 # Replication

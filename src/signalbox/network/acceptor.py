@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+_SLICE_SECONDS = 0.0001
 _RETRY_SECONDS = 0.1
 
 Ready = Callable[[], float]
@@ -64,7 +65,8 @@ class Acceptor(ABC):
     def _unwatch(self) -> None: ...
 
     def _take(self) -> None:
-        """One portion."""
+        """One portion: so many, and no longer than a slice (a newcomer with TLS costs ten times a plain one)."""
+        deadline = self._asyncio_loop.time() + _SLICE_SECONDS
         for _ in range(self._per_turn):
             if not self._started or self._paused_at is not None:
                 return
@@ -81,6 +83,8 @@ class Acceptor(ABC):
                 return
             self._fails = False
             self._accepted(sock, address)
+            if self._asyncio_loop.time() >= deadline:
+                return
 
     def _failed(self, error: OSError) -> None:
         """Out of descriptors or memory, or a network that is down: whatever it is, it may pass. Said once."""

@@ -1,7 +1,7 @@
 """The acceptor of a control plane (and of a controller's listeners): plain asyncio, apart from the data loop.
 
 Whoever is connected comes first: a newcomer is accepted after everything that the same poll has found was handled, and
-only two of them before the next poll. A storm of strangers can slow down strangers, not the controller.
+only one of them before the next poll. A storm of strangers can slow down strangers, not the controller.
 """
 
 from __future__ import annotations

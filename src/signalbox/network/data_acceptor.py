@@ -1,6 +1,7 @@
 """The data plane's acceptor: a listening socket in the data loop.
 
-A turn takes at most 16 newcomers from one listener, so a storm of connects cannot starve whoever is connected.
+A turn takes at most 16 newcomers from one listener, and for a slice at most, so a storm of connects cannot starve
+whoever is connected.
 """
 
 from __future__ import annotations

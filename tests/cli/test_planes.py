@@ -18,6 +18,7 @@ from signalbox.cli.planes import listener_states
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header
 from signalbox.testing.cluster import Cluster
+from tests.cli.waiting import hear_ctrl_c
 
 _HEAD = ["broker", "plane", "listener", "connections", "queue", "queue ms", "idle", "requests", "refused", "expired"]
 
@@ -66,6 +67,7 @@ def test_the_live_view_ends_by_ctrl_c(measured: Cluster) -> None:
         stdout=theirs,
         stderr=theirs,
         env={**os.environ, "COLUMNS": "160", "TERM": "xterm"},
+        preexec_fn=hear_ctrl_c,
     )
     os.close(theirs)
     seen = b""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from signalbox.cli.main import app
+from tests.cli.waiting import hear_ctrl_c
 
 UP = [sys.executable, "-c", "from signalbox.cli.main import run; run()", "up", "--port", "0"]
 
@@ -23,6 +24,7 @@ def start(folder: Path, brokers: int) -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         text=True,
         env={**os.environ, "COLUMNS": "200", "PYTHONUNBUFFERED": "1"},
+        preexec_fn=hear_ctrl_c,
     )
 
 

@@ -1,7 +1,9 @@
-"""Asking again: what one broker has changed, another shows a moment later (Kafka promises no more)."""
+"""Asking again: what one broker has changed, another shows a moment later (Kafka promises no more). And children that
+are ended by Ctrl-C."""
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
 
@@ -15,3 +17,8 @@ def until(holds: Callable[[], bool]) -> bool:
         if time.monotonic() > deadline:
             return False
     return True
+
+
+def hear_ctrl_c() -> None:
+    """For a child before it begins: a test run in the background of a shell ignores Ctrl-C, and so would the child."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -22,7 +22,7 @@ COMMANDS = [
     "acl",
     "user",
     "cluster",
-    "storage",
+    "store",
     "planes",
     "pipeline",
 ]

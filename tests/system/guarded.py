@@ -40,7 +40,7 @@ ADMIN_PASSWORD = "first-s3cret"
 
 class Guarded(ProcessCluster):
     """Every listener wants SCRAM, and nobody stands in a login module: `admin`, whom the brokers log in by as well, was
-    added to the store by `signalbox storage format`."""
+    added to the store by `signalbox store format`."""
 
     def __init__(self, folder: Path) -> None:
         overrides = {
@@ -64,7 +64,7 @@ class Guarded(ProcessCluster):
             f"node.id=1\nlisteners=PLAINTEXT://127.0.0.1:0\nmetadata.store=sqlite:{self.folder / 'metadata.db'}\n"
         )
         user = f"SCRAM-SHA-256=[name=admin,password={ADMIN_PASSWORD}]"
-        assert signalbox("storage", "format", "--config", str(file), "--add-scram", user).returncode == 0
+        assert signalbox("store", "format", "--config", str(file), "--add-scram", user).returncode == 0
         super().start()
 
     @property

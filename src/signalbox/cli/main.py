@@ -18,8 +18,8 @@ from signalbox.cli import (
     planes,
     reassign,
     start,
-    storage,
     store,
+    store_format,
     topic,
     up,
     user,
@@ -48,7 +48,7 @@ app.add_typer(group.app, name="group")
 app.add_typer(acl.app, name="acl")
 app.add_typer(user.app, name="user")
 app.add_typer(cluster.app, name="cluster")
-app.add_typer(storage.app, name="storage")
+app.add_typer(store_format.storage, name="storage", hidden=True)
 app.add_typer(store.app, name="store")
 app.add_typer(pipeline.app, name="pipeline")
 

@@ -1,4 +1,4 @@
-"""`signalbox store`: a cluster's metadata copied to another store, backed up, restored. The brokers' logs stay."""
+"""`signalbox store`: a cluster's metadata made, copied, backed up, restored. The brokers' logs stay."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from signalbox.cli.connect import errors, fail, say
+from signalbox.cli.store_format import format_
 from signalbox.wiring import store_tools
 from signalbox.wiring.config_file import ConfigFileError, read_config_file
 
@@ -22,7 +23,8 @@ To = Annotated[str, typer.Option("--to", help=f"An empty one: {_SETTING}")]
 Config = Annotated[Path | None, typer.Option("--config", help="A server.properties with zookeeper.ssl.* keys.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything, write nothing.")]
 
-app = typer.Typer(help="The metadata store: copy, back up, restore.", no_args_is_help=True)
+app = typer.Typer(help="The metadata store: format, copy, back up, restore.", no_args_is_help=True)
+app.command("format")(format_)
 
 
 @app.command("copy")

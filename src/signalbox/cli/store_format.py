@@ -1,4 +1,5 @@
-"""`signalbox storage`: what is needed before a first broker starts."""
+"""`signalbox store format`: what is needed before a first broker starts. `signalbox storage format`, as Kafka's
+kafka-storage has it, is the same."""
 
 from __future__ import annotations
 
@@ -13,15 +14,15 @@ from signalbox.cli.connect import fail, say
 from signalbox.common.start_refused import StartRefused
 from signalbox.security.sasl.scram_argument import BadScramArgument, parse_scram_argument
 
-app = typer.Typer(help="Storage before the first start: format.", no_args_is_help=True)
+storage = typer.Typer(help="Kafka's name of `store format`.", no_args_is_help=True)
 
 
-@app.callback()
-def storage() -> None:
-    """Storage before the first start."""
+@storage.callback()
+def _storage() -> None:
+    """Kafka's name of `store format`."""
 
 
-@app.command("format")
+@storage.command("format")
 def format_(
     config: Annotated[Path, typer.Option("--config", "-c", help="A broker's server.properties.")],
     add_scram: Annotated[

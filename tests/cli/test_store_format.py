@@ -1,4 +1,4 @@
-"""`signalbox storage format`: the door to wiring/storage_format.py."""
+"""`signalbox store format` (and Kafka's `storage format`): the door to wiring/storage_format.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ADMIN = "SCRAM-SHA-256=[name=admin,password=SECRET]"
 def format_(folder: Path, *arguments: str) -> Result:
     file = folder / "server.properties"
     file.write_text(f"node.id=1\nlisteners=PLAINTEXT://127.0.0.1:0\nmetadata.store=sqlite:{folder}/metadata.db\n")
-    return CliRunner().invoke(app, ["storage", "format", "--config", str(file), *arguments])
+    return CliRunner().invoke(app, ["store", "format", "--config", str(file), *arguments])
 
 
 def test_users_are_added_once(tmp_path: Path) -> None:

@@ -114,11 +114,11 @@ class TwinConnection:
 class TwinRequest:
     """What the router is handed."""
 
-    def __init__(self, connection: TwinConnection, frame: memoryview) -> None:
+    def __init__(self, connection: TwinConnection, frame: memoryview, received_at: float) -> None:
         self.header, self.body_offset = decode_request_header(frame)
         self.frame = frame
         self.context = connection.context
-        self.received_at = 0.0
+        self.received_at = received_at
         self.respond = connection.respond
         self.respond_nothing = connection.respond_nothing
         self.close_connection = connection.close
@@ -191,7 +191,7 @@ class TwinSide:
             self.hits += 1
             view[:] = bytes(len(view))  # the loop's memory is used again at once
         else:
-            self.router.submit(TwinRequest(peer, view))
+            self.router.submit(TwinRequest(peer, view, self.cluster.clock.monotonic()))
         self.cluster.run()
         if len(peer.answers) == before:
             self.cluster.advance(1_000)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from signalbox.wiring import garbage as module
 from signalbox.wiring.garbage import _EVERYTHING_AFTER, Garbage
 
 
@@ -44,3 +45,15 @@ def test_what_lives_is_frozen() -> None:
     before = gc.get_freeze_count()
     garbage.look()
     assert gc.get_freeze_count() >= before + len(kept)
+
+
+def test_a_broker_that_grows_under_load_looks_at_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    resident, work = [100 << 20], [0]
+    monkeypatch.setattr(module, "_resident_bytes", lambda: resident[0])
+    garbage = Garbage(lambda: work[0])
+    garbage._collect_everything()
+    begun = full_collections()
+    for resident[0], expected in ((213 << 20, 0), (215 << 20, 1), (215 << 20, 1), (400 << 20, 2)):
+        work[0] += 1
+        garbage.look()
+        assert full_collections() == begun + expected

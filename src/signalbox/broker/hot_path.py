@@ -116,6 +116,7 @@ class HotPath:
     def forget(self, connection: HotConnection) -> None:
         """Network's port: the connection is closed."""
         requests = self._requests.pop(connection, None)
+        connection.hot_shapes = None
         if requests is not None:
             self._settle(requests)
 

@@ -206,6 +206,7 @@ class Connection:
             self._release()
         if self.authentication is not None:
             self.authentication.end()
+            self.authentication = None  # each knows the other: let go, both are freed at once
         if self.hot_path is not None:
             self.hot_path.forget(self)
 

@@ -81,6 +81,9 @@ class DataChannel(ChannelOutput):
         if not self._loop.closed:
             self._loop.unregister(self._sock)
         self._sock.close()
+        # Its owner is let go, and the other way round: a closed connection is freed at once, not by the next search for
+        # garbage in cycles, which may be far away.
+        self.on_ready = _unset
         on_closed, self.on_closed = self.on_closed, _unset
         self._reader.on_frame = _unset
         on_closed(reason)

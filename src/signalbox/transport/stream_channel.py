@@ -96,6 +96,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         self.queued_bytes = 0
         if self._transport is not None:
             self._transport.abort()
+        self.on_ready = _unset  # its owner is let go, as in `data_channel.py`
         on_closed, self.on_closed = self.on_closed, _unset
         self._reader.on_frame = _unset
         on_closed(reason)
@@ -272,5 +273,6 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         self._transport.close()
         self.closed = True
         self._reader.discard()
+        self.on_ready = _unset  # its owner is let go, as in `data_channel.py`
         on_closed, self.on_closed = self.on_closed, _unset
         on_closed(reason)

@@ -2,8 +2,8 @@
 
 A full collection looks at every object that lives: with 5,000 partitions that takes a hundred milliseconds and more. So
 what has outlived two young collections is frozen every second, and frozen objects are looked at in a long idle time
-alone, or once memory has grown by half (after ten idle seconds, or ten minutes later). They are freed as ever when
-nobody refers to them; only cycles wait.
+alone, or as soon as memory has grown by half and 64 MiB: a pause now and then is better than a broker that grows under
+load. They are freed as ever when nobody refers to them; only cycles wait.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ _YOUNG, _MIDDLE, _NEVER = 700, 5, 1_000_000  # the middle generation: 3,500 obje
 PAGE_BYTES = 4_096
 _LOOK_EVERY_S = 1.0
 _EVERYTHING_AFTER = 30  # idle looks in a row
-_SOME_IDLE = 10  # idle looks in a row, when memory has grown
-_AT_LEAST_EVERY = 600  # looks, when memory has grown and there is no idle one
 _GROWN_TIMES, _GROWN_BYTES = 1.5, 67_108_864  # resident memory, since everything was looked at
 
 
@@ -30,7 +28,7 @@ class Garbage:
     def __init__(self, work_done: Callable[[], int]) -> None:
         self._work_done = work_done
         self._last_work = -1
-        self._looks = self._idle_looks = 0
+        self._idle_looks = 0
         self._resident_at_best = 0
         self._task: asyncio.Task[None] | None = None
 
@@ -53,17 +51,15 @@ class Garbage:
         work = self._work_done()
         idle, self._last_work = work == self._last_work, work
         self._idle_looks = self._idle_looks + 1 if idle else 0
-        self._looks += 1
-        due = self._idle_looks >= _SOME_IDLE or self._looks >= _AT_LEAST_EVERY
-        grown = due and _resident_bytes() > self._resident_at_best * _GROWN_TIMES + _GROWN_BYTES
+        grown = _resident_bytes() > self._resident_at_best * _GROWN_TIMES + _GROWN_BYTES
         if grown or self._idle_looks == _EVERYTHING_AFTER:
             gc.unfreeze()
             self._collect_everything()
         else:
+            gc.collect(1)  # or what is garbage already would be frozen with the rest
             gc.freeze()
 
     def _collect_everything(self) -> None:
-        self._looks = 0
         gc.collect()
         gc.freeze()
         self._resident_at_best = _resident_bytes()

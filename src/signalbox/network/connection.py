@@ -179,6 +179,13 @@ class Connection:
         elif channel.muted:
             channel.unmute()
 
+    def leave(self, request: InboundRequest) -> None:
+        """`request` takes no answer because the connection ends with it; each lets the other go."""
+        if self._request is request:
+            self._request = None
+            if self._buffer is not None:
+                self._release()
+
     def throttle(self, seconds: float) -> None:
         """Read nothing for so long once the request in the house is answered (KIP-219)."""
         self._throttle_s = seconds

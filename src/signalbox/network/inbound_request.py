@@ -53,7 +53,9 @@ class InboundRequest:
     def close_connection(self, reason: str) -> None:
         """The answer is that there is none: the client has to connect again. Earlier answers still leave."""
         self.connection.channel.close_after_flush(reason)
+        self.connection.leave(self)
 
     def refuse(self, reason: str) -> None:
         """It is no request after all: counted, logged, and the connection closed."""
         self.connection.refuse("garbled", reason, self.header)
+        self.connection.leave(self)

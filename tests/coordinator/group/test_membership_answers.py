@@ -4,7 +4,7 @@ import pytest
 from tests.coordinator.group.test_classic_group import group_of, member
 
 from signalbox.coordinator.group.client_context import ClientContext
-from signalbox.coordinator.group.membership_answers import joined, refused_join, refused_sync, timeouts_of
+from signalbox.coordinator.group.membership_answers import joined, protocols_of, refused_join, refused_sync, timeouts_of
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupRequest
 
@@ -34,3 +34,10 @@ def test_every_answer_can_be_said_at_every_version(version: int) -> None:
 
 def test_who_asks_is_compared_by_value() -> None:
     assert ClientContext("c", "/h", 3) == ClientContext("c", "/h", 3)
+
+
+def test_a_protocol_named_twice_is_one_vote() -> None:
+    """Two would be more votes than members, and no protocol anybody's choice."""
+    named = [JoinGroupRequest.JoinGroupRequestProtocol(name=name, metadata=data) for name, data in
+             (("range", b"1"), ("sticky", b"2"), ("range", b"3"))]  # fmt: skip
+    assert protocols_of(JoinGroupRequest(protocols=named)) == (("range", b"1"), ("sticky", b"2"))

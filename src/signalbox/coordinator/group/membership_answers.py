@@ -17,7 +17,10 @@ UNKNOWN_MEMBER_ID = ""
 
 
 def protocols_of(request: JoinGroupRequest) -> tuple[tuple[str, bytes], ...]:
-    return tuple((protocol.name, bytes(protocol.metadata)) for protocol in request.protocols)
+    found: dict[str, bytes] = {}
+    for protocol in request.protocols:
+        found.setdefault(protocol.name, bytes(protocol.metadata))  # named twice it is still one vote
+    return tuple(found.items())
 
 
 def timeouts_of(request: JoinGroupRequest) -> Timeouts:

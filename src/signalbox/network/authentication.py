@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TypeVar
+from weakref import WeakMethod
 
 from signalbox.network.connection import SASL_APIS, Connection
 from signalbox.network.listener import Listener
@@ -31,6 +33,8 @@ from signalbox.security.principal import (
 from signalbox.security.sasl.sasl_server import Outcome, Reply, SaslServerSession, SaslState, illegal_sasl_state
 from signalbox.security.tls.distinguished_name import distinguished_name
 from signalbox.transport.buffer_pool import PooledBuffer
+
+T = TypeVar("T")
 
 REAUTH_KEY = "connections.max.reauth.ms"
 _VERSIONS_BEFORE_LOGIN = 3  # Kafka answers one with success; a client that falls back needs another or two
@@ -56,8 +60,13 @@ class Authentication:
         security = ports.security.get(listener.row.name)
         mechanisms = security.mechanisms if security is not None else {}
         max_lifetimes_ms = {name: session_lifetime_ms(listener.settings, name) for name in mechanisms}
-        self._session = SaslServerSession(mechanisms, max_lifetimes_ms, self._objection, ports.clock)
-        self._end = SessionEnd(ports.clock, self._on_end)
+        # They call back weakly: a closed connection and what belongs to it are freed at once, not by the next search
+        # for garbage in cycles, which a storm of failed logins would not wait for.
+        objection, on_end = WeakMethod(self._objection), WeakMethod(self._on_end)
+        self._session = SaslServerSession(
+            mechanisms, max_lifetimes_ms, lambda outcome: _called(objection, outcome), ports.clock
+        )
+        self._end = SessionEnd(ports.clock, lambda: _called(on_end))
         self._proved = ANONYMOUS
         self._versions_asked = 0
         self.failed = False
@@ -248,3 +257,9 @@ def session_lifetime_ms(settings: ListenerSettings, mechanism: str) -> int:
     value = settings.of_mechanism(mechanism, REAUTH_KEY)
     assert isinstance(value, int)
     return value
+
+
+def _called(method: WeakMethod[Callable[..., T]], *arguments: object) -> T | None:
+    """What a method returns; None when its owner is gone."""
+    call = method()
+    return None if call is None else call(*arguments)

@@ -53,7 +53,7 @@ def test_a_broker_that_grows_under_load_looks_at_everything(monkeypatch: pytest.
     garbage = Garbage(lambda: work[0])
     garbage._collect_everything()
     begun = full_collections()
-    for resident[0], expected in ((213 << 20, 0), (215 << 20, 1), (215 << 20, 1), (400 << 20, 2)):
+    for resident[0], expected in ((181 << 20, 0), (183 << 20, 1), (183 << 20, 1), (400 << 20, 2)):
         work[0] += 1
         garbage.look()
         assert full_collections() == begun + expected

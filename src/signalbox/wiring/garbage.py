@@ -2,7 +2,7 @@
 
 A full collection looks at every object that lives: with 5,000 partitions that takes a hundred milliseconds and more. So
 what has outlived two young collections is frozen every second, and frozen objects are looked at in a long idle time
-alone, or as soon as memory has grown by half and 64 MiB: a pause now and then is better than a broker that grows under
+alone, or as soon as memory has grown by half and 32 MiB: a pause now and then is better than a broker that grows under
 load. They are freed as ever when nobody refers to them; only cycles wait.
 """
 
@@ -19,7 +19,7 @@ _YOUNG, _MIDDLE, _NEVER = 700, 5, 1_000_000  # the middle generation: 3,500 obje
 PAGE_BYTES = 4_096
 _LOOK_EVERY_S = 1.0
 _EVERYTHING_AFTER = 30  # idle looks in a row
-_GROWN_TIMES, _GROWN_BYTES = 1.5, 67_108_864  # resident memory, since everything was looked at
+_GROWN_TIMES, _GROWN_BYTES = 1.5, 33_554_432  # resident memory, since everything was looked at
 
 
 class Garbage:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.client_quotas import ClientQuotas, QuotaWindows
 from signalbox.broker.handlers.delete_topics import DeleteTopicsHandler
-from signalbox.broker.throttling import NO_THROTTLING
+from signalbox.broker.throttling import NO_THROTTLING, Throttling
+from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -127,3 +129,25 @@ def test_deletion_disabled_has_no_code_of_its_own_before_version_3(version: int,
     handler = DeleteTopicsHandler(No(), ALLOW_ALL, cache_of(topics={"t": {0: (1, [1])}}), NO_THROTTLING)
     [result] = answer_to(handler, request_of(DeleteTopicsRequest(topic_names=["t"]), version)).responses
     assert (result.error_code, result.topic_id) == (code, ZERO_UUID)
+
+
+@pytest.mark.spec("F14")
+def test_what_was_not_deleted_after_all_costs_nothing() -> None:
+    class No:
+        is_active = True
+
+        async def handle(self, api_key: int, request: DeleteTopicsRequest, context: Any) -> Any:
+            result = DeleteTopicsResponse.DeletableTopicResult
+            return DeleteTopicsResponse(
+                responses=[result(name=t.name, error_code=Error.TOPIC_DELETION_DISABLED) for t in request.topics]
+            )
+
+    clock = ManualClock()
+    quotas = ClientQuotas(QuotaWindows(1.0, 1.0), clock.monotonic)
+    quotas.take_configs("users/alice", {"controller_mutation_rate": "1"})
+    throttling = Throttling(quotas, clock.monotonic)
+    handler = DeleteTopicsHandler(No(), ALLOW_ALL, cache_of(topics={"t": {0: (1, [1]), 1: (1, [1])}}), throttling)
+    for _ in range(3):
+        answer = answer_to(handler, request_of(DeleteTopicsRequest(topic_names=["t"]), 5))
+        assert [each.error_code for each in answer.responses] == [Error.TOPIC_DELETION_DISABLED]
+        assert answer.throttle_time_ms == 0

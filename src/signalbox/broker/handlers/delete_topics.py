@@ -49,14 +49,18 @@ class DeleteTopicsHandler:
         results = [_repeated(name, topic_id) for (name, topic_id), count in times.items() if count > 1]
         changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
         allowed: list[_State] = []
+        costs: dict[str | bytes | None, int] = {}
         for state in states:
             if times[state.name, state.topic_id] > 1:
                 continue
             refusal = self._refusal(request, state)
             if refusal is not None:
                 results.append(refusal)
-            elif changes.allows(self._partitions(state)):
+                continue
+            cost = self._partitions(state)
+            if changes.allows(cost):
                 allowed.append(state)
+                costs[state.topic_id if state.name is None else state.name] = cost
             else:
                 results.append(
                     _Result(
@@ -69,6 +73,9 @@ class DeleteTopicsHandler:
         if allowed:
             wanted = DeleteTopicsRequest(topics=allowed, timeout_ms=body.timeout_ms)
             answer: DeleteTopicsResponse = await self._controller.handle(ApiKey.DELETE_TOPICS, wanted, request.context)
+            for result in answer.responses:
+                if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
+                    changes.give_back(costs.get(result.name, 0) or costs.get(result.topic_id, 0))
             results += answer.responses
         if request.header.api_version < _DELETION_DISABLED_FROM:
             for result in results:

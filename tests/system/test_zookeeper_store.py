@@ -110,6 +110,31 @@ def test_a_commit_that_zookeeper_would_not_take_is_refused_before_it_is_sent(ser
     asyncio.run(scenario())
 
 
+def test_a_session_outlives_a_server_that_is_away_for_a_while(tmp_path: Path) -> None:
+    """Several rounds of connecting in vain: as long as ZooKeeper may still know the session, it is not let go."""
+    zookeeper()
+
+    async def scenario(only: ZooKeeperServer) -> None:
+        access = ZooKeeperAccess(session_timeout_ms=30_000)
+        store = ZooKeeperMetadataStore(parse_connect_string(only.address), access)
+        session_id, lost = await store.open_session(), asyncio.Event()
+        store.on_session_lost(lost.set)
+        await store.commit([Create("/mine", of_session=True)])
+        only.kill()
+        asking = asyncio.ensure_future(store.read("/mine"))
+        await asyncio.wait([asking], timeout=2.0)
+        assert not asking.done()
+        only.start()
+        found = await asking
+        assert found is not None
+        assert found.session_id == session_id == store.session_id
+        assert not lost.is_set()
+        await store.close()
+
+    with ensemble(tmp_path) as (only,):
+        asyncio.run(scenario(only))
+
+
 def test_nobody_there_is_said_within_the_connection_timeout(tmp_path: Path) -> None:
     async def scenario() -> None:
         access = ZooKeeperAccess(connection_timeout_ms=300)

@@ -44,12 +44,15 @@ def test_stores_that_there_are(given: dict[str, str]) -> None:
         ({"metadata.store": "zookeeper:zk:x"}, "metadata.store", "'x' is no port"),
         ({"zookeeper.connect": "zk:1/a,zk2:1/a"}, "zookeeper.connect", "one chroot follows the last host"),
         ({**TLS, "zookeeper.ssl.truststore.location": "/no"}, "zookeeper.ssl.truststore.location", "cannot be read"),
-        (
-            {**TLS, "zookeeper.ssl.truststore.location": "/dev/null", "zookeeper.ssl.truststore.type": "JKS"},
-            "zookeeper.ssl.truststore.type",
-            "is not read",
-        ),
+        ({**TLS, "zookeeper.ssl.keystore.type": "BCFKS", "zookeeper.ssl.keystore.location": "/dev/null"},
+         "zookeeper.ssl.keystore.type", "is neither PEM nor PKCS12"),
+        ({**TLS, "zookeeper.ssl.truststore.location": "/dev/null"}, "zookeeper.ssl.truststore.location",
+         "holds no certificate in PEM"),
+        ({**TLS, "zookeeper.ssl.protocol": "SSLv3"}, "zookeeper.ssl.protocol", "'SSLv3' is not TLS"),
+        ({**TLS, "zookeeper.ssl.cipher.suites": "TLS_X"}, "zookeeper.ssl.cipher.suites", "no such cipher suite"),
         ({"zookeeper.connect": "zk", "zookeeper.set.acl": "true"}, "zookeeper.set.acl", "needs an identity"),
+        ({**TLS, "zookeeper.set.acl": "true"}, "zookeeper.set.acl", "needs an identity"),
+        ({"zookeeper.connect": "zk", "sasl.jaas.file": "/no"}, "sasl.jaas.file", "cannot be read"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_names_the_key(given: dict[str, str], key: str, gist: str) -> None:
@@ -80,3 +83,45 @@ def test_an_ensemble_that_is_not_there_refuses_the_start_and_names_the_key() -> 
         assert "no ZooKeeper at 127.0.0.1:1" in fault.problem
 
     asyncio.run(scenario())
+
+
+def test_a_java_keystore_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> None:
+    store = tmp_path / "broker.jks"
+    store.write_bytes(b"\xfe\xed\xfe\xed" + b"\0" * 20)
+    [(key, _, problem)] = faults({**TLS, "zookeeper.ssl.keystore.location": str(store)})
+    assert key == "zookeeper.ssl.keystore.type"
+    assert "keytool -importkeystore" in problem
+
+
+DIGEST = 'org.apache.zookeeper.server.auth.DigestLoginModule required username="u" password="p";'
+
+
+@pytest.mark.parametrize(
+    ("section", "given", "key", "gist"),
+    [
+        (f"Client {{ {DIGEST} }};", {}, "", ""),
+        (f"Server {{ {DIGEST} }};", {"zookeeper.sasl.client": "false", "zookeeper.set.acl": "false"}, "", ""),
+        (f"Zk {{ {DIGEST} }};", {"zookeeper.sasl.clientconfig": "Zk"}, "", ""),
+        (f"Client {{ {DIGEST} }};", {"zookeeper.sasl.client": "false"}, "zookeeper.sasl.client", "switches off"),
+        ("Client { a.B required; };", {}, "zookeeper.sasl.clientconfig", "no login by DIGEST-MD5"),
+        (f"Client {{ {DIGEST.replace('password', 'pass')} }};", {}, "zookeeper.sasl.clientconfig", "no username and"),
+        (f"Zk {{ {DIGEST} }};", {}, "zookeeper.set.acl", "needs an identity"),
+    ],
+)
+def test_the_login_of_a_jaas_file(
+    section: str, given: dict[str, str], key: str, gist: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KAFKA_OPTS", raising=False)
+    file = tmp_path / "jaas.conf"
+    file.write_text(section)
+    found = faults({"zookeeper.connect": "zk", "zookeeper.set.acl": "true", "sasl.jaas.file": str(file), **given})
+    assert [each[0] for each in found] == ([key] if key else [])
+    assert gist in "".join(each[2] for each in found)
+
+
+def test_javas_property_switches_the_login_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_OPTS", "-Dzookeeper.sasl.client=false")
+    file = tmp_path / "jaas.conf"
+    file.write_text(f"Client {{ {DIGEST} }};")
+    [(key, _, _)] = faults({"zookeeper.connect": "zk", "sasl.jaas.file": str(file)})
+    assert key == "zookeeper.sasl.client"

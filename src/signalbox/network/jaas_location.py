@@ -11,16 +11,14 @@ The first that is set counts.
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
+from signalbox.common.java_properties import OPTIONS, java_property
 from signalbox.network.network_settings import ListenerSettings
 
 JAAS_FILE_KEY = "sasl.jaas.file"
 JAVA_PROPERTY = "java.security.auth.login.config"
-_OPTIONS = "KAFKA_OPTS"
 
 
 def jaas_file_location(everywhere: ListenerSettings, environment: Mapping[str, str] | None = None) -> tuple[str, str]:
@@ -28,14 +26,8 @@ def jaas_file_location(everywhere: ListenerSettings, environment: Mapping[str, s
     for key in (JAAS_FILE_KEY, JAVA_PROPERTY):
         if everywhere.text(key):
             return _path(everywhere.text(key)), key
-    options = (os.environ if environment is None else environment).get(_OPTIONS, "")
-    prefix = f"-D{JAVA_PROPERTY}="
-    try:
-        words = shlex.split(options)
-    except ValueError:  # a quote that is not closed
-        words = options.split()
-    given = [word.removeprefix(prefix) for word in words if word.startswith(prefix)]
-    return (_path(given[-1]), f"{_OPTIONS} {prefix}") if given else ("", "")
+    given = java_property(JAVA_PROPERTY, environment)
+    return (_path(given), f"{OPTIONS} -D{JAVA_PROPERTY}=") if given is not None else ("", "")
 
 
 def _path(text: str) -> str:

@@ -8,19 +8,30 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 JAR = Path("/usr/share/java/zookeeper.jar")
+# The jar names what else it needs, but for these two, which TLS needs; they come with the package too.
+_CLASS_PATH = os.pathsep.join(str(JAR.with_name(name)) for name in (JAR.name, "netty-codec.jar", "netty-resolver.jar"))
 _READY_S = 60
 TICK_MS = 200  # sessions may be as short as two of these
 
 
 class ZooKeeperServer:
-    """One server of an ensemble; `peers` are the (quorum port, election port) of all, empty for a server alone."""
+    """One server of an ensemble; `peers` are the (quorum port, election port) of all, empty for a server alone.
+    `settings` go into its zoo.cfg, `java` are options of its Java."""
 
-    def __init__(self, folder: Path, server_id: int = 1, peers: list[tuple[int, int]] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        server_id: int = 1,
+        peers: list[tuple[int, int]] | None = None,
+        settings: Mapping[str, str] | None = None,
+        java: Sequence[str] = (),
+    ) -> None:
         self._folder = folder
+        self._java = java
         self._process: subprocess.Popen[bytes] | None = None
         self.port = free_ports(1)[0]
         folder.mkdir(parents=True, exist_ok=True)
@@ -34,6 +45,7 @@ class ZooKeeperServer:
             "admin.enableServer=false",
             "maxSessionTimeout=60000",
             "4lw.commands.whitelist=*",
+            *(f"{key}={value}" for key, value in (settings or {}).items()),
             *(
                 f"server.{number}=127.0.0.1:{quorum}:{election}"
                 for number, (quorum, election) in enumerate(peers or (), 1)
@@ -52,8 +64,8 @@ class ZooKeeperServer:
             raise RuntimeError(f"{JAR} is not there: apt-get install zookeeper")
         with (self._folder / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
-                ["java", "-Xmx256m", "-cp", str(JAR), "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-                 str(self._folder / "zoo.cfg")],
+                ["java", "-Xmx256m", *self._java, "-cp", _CLASS_PATH,
+                 "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(self._folder / "zoo.cfg")],
                 stdout=log, stderr=log,
             )  # fmt: skip
 
@@ -93,13 +105,18 @@ class ZooKeeperServer:
 
 
 @contextlib.contextmanager
-def ensemble(folder: Path, servers: int = 1) -> Iterator[list[ZooKeeperServer]]:
-    """A running ensemble; killed at the end."""
+def ensemble(
+    folder: Path, servers: int = 1, settings: Mapping[str, str] | None = None, java: Sequence[str] = ()
+) -> Iterator[list[ZooKeeperServer]]:
+    """A running ensemble; killed at the end. `settings` and `java` are for each of its servers."""
     peers = []
     if servers > 1:
         ports = free_ports(2 * servers)
         peers = list(zip(ports[::2], ports[1::2], strict=True))
-    started = [ZooKeeperServer(folder / f"zookeeper-{number}", number, peers) for number in range(1, servers + 1)]
+    started = [
+        ZooKeeperServer(folder / f"zookeeper-{number}", number, peers, settings, java)
+        for number in range(1, servers + 1)
+    ]
     try:
         for server in started:
             server.start()

@@ -12,6 +12,7 @@ _THREADS = "one event loop does the work, there are no threads to count"
 _QUEUES = "connections are held back one by one, there is no bound for all"
 _NO_RAFT = "there is no Raft quorum in this release"
 _IDS = "every broker is given its id, none is generated"
+_REVOKED = "revoked certificates of ZooKeeper are not looked up"
 _TRANSACTIONS = "there are no transactions in this release"
 
 KEYS_OF_KAFKA: Mapping[str, str] = {
@@ -28,6 +29,10 @@ KEYS_OF_KAFKA: Mapping[str, str] = {
     "controller.quorum.voters": _NO_RAFT,
     "controller.quorum.bootstrap.servers": _NO_RAFT,
     "zookeeper.metadata.migration.enable": _NO_RAFT,
+    "zookeeper.clientCnxnSocket": "TLS towards ZooKeeper needs no class of Java's",
+    "zookeeper.max.in.flight.requests": "requests to ZooKeeper are sent as they come",
+    "zookeeper.ssl.crl.enable": _REVOKED,
+    "zookeeper.ssl.ocsp.enable": _REVOKED,
     "transaction.state.log.replication.factor": _TRANSACTIONS,
     "transaction.state.log.min.isr": _TRANSACTIONS,
     "transaction.state.log.num.partitions": _TRANSACTIONS,

@@ -5,7 +5,6 @@ An adapter is imported when it is asked for: a broker on SQLite has no need of k
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,14 @@ from signalbox.metadata import layout
 from signalbox.metadata.store.port import MetadataStore, StoreError
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.metadata.store.zookeeper.connect_string import parse_connect_string
+from signalbox.security.tls.settings import TlsConfigError
+from signalbox.wiring.zookeeper_access import access_faults, zookeeper_access
 
 _SQLITE, _ZOOKEEPER = "sqlite:", "zookeeper:"
-_KEYSTORE, _TRUSTSTORE = "zookeeper.ssl.keystore.location", "zookeeper.ssl.truststore.location"
-_FILES = ((_KEYSTORE, "zookeeper.ssl.keystore.type"), (_TRUSTSTORE, "zookeeper.ssl.truststore.type"))
 
 
 def check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
-    """What is wrong with the keys that say where metadata lives. Nothing is opened."""
+    """What is wrong with the keys that say where metadata lives. The store is not opened."""
     if values["metadata.store"] is not None and values["zookeeper.connect"] is not None:
         store = str(values["metadata.store"])
         return [ConfigFault("metadata.store", store, "zookeeper.connect is set as well", "Set only one of the two")]
@@ -53,6 +52,9 @@ async def open_store(values: Mapping[str, Any], clock: Clock) -> MetadataStore:
         except BaseException:
             await store.close()
             raise
+    except TlsConfigError as error:  # a file that has changed since it was checked
+        fault = ConfigFault(f"zookeeper.{error.key}", "", error.problem, remedy)
+        raise StartRefused([fault]) from error
     except ImportError as error:
         raise StartRefused([ConfigFault(key, setting, str(error), "pip install 'signalbox[zookeeper]'")]) from error
     except (OSError, ValueError) as error:  # ValueError: no name of a file at all
@@ -79,27 +81,9 @@ def store_setting(values: Mapping[str, Value]) -> tuple[str, str]:
 
 
 def _zookeeper(connect: str, values: Mapping[str, Any]) -> MetadataStore:
-    from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
     from signalbox.metadata.store.zookeeper.adapter import ZooKeeperMetadataStore
 
-    options: dict[str, Any] = {}
-    if values["zookeeper.ssl.client.enable"]:
-        options = {
-            "use_ssl": True,
-            "ca": values[_TRUSTSTORE],
-            "certfile": values[_KEYSTORE],
-            "keyfile": values[_KEYSTORE],
-            "keyfile_password": values["zookeeper.ssl.keystore.password"],
-            "check_hostname": bool(values["zookeeper.ssl.endpoint.identification.algorithm"]),
-        }
-    session_timeout_ms = values["zookeeper.session.timeout.ms"]
-    access = ZooKeeperAccess(
-        session_timeout_ms=session_timeout_ms,
-        connection_timeout_ms=values["zookeeper.connection.timeout.ms"] or session_timeout_ms,
-        options=options,
-        only_creators_write=values["zookeeper.set.acl"],
-    )
-    return ZooKeeperMetadataStore(parse_connect_string(connect), access)
+    return ZooKeeperMetadataStore(parse_connect_string(connect), zookeeper_access(values))
 
 
 def _zookeeper_faults(key: str, connect: str, values: Mapping[str, Value]) -> Iterator[ConfigFault]:
@@ -107,17 +91,4 @@ def _zookeeper_faults(key: str, connect: str, values: Mapping[str, Value]) -> It
         parse_connect_string(connect)
     except ValueError as error:
         yield ConfigFault(key, connect, str(error), "Expected host:port,host:port/chroot")
-    with_tls = values["zookeeper.ssl.client.enable"]
-    for file_key, type_key in _FILES if with_tls else ():
-        path, kind = values[file_key], str(values[type_key])
-        if path is not None and kind.upper() != "PEM":
-            yield ConfigFault(type_key, kind, "is not read for ZooKeeper", "Convert the store to PEM and set PEM")
-        if path is not None and not os.access(str(path), os.R_OK):
-            yield ConfigFault(file_key, str(path), "cannot be read", "Name a PEM file that this broker may read")
-    if values["zookeeper.set.acl"] and not (with_tls and values[_KEYSTORE]):
-        yield ConfigFault(
-            "zookeeper.set.acl",
-            "true",
-            "needs an identity that ZooKeeper can tell from others",
-            f"Set zookeeper.ssl.client.enable=true and {_KEYSTORE}, or leave it out",
-        )
+    yield from access_faults(values)

@@ -15,6 +15,7 @@ from signalbox.metadata.store_backup import BadBackup, opened_backup, take_backu
 from signalbox.metadata.store_copy import CopyRefused, CopyReport, Progress, copy_store
 from signalbox.wiring.configuration import NODE_CONFIG
 from signalbox.wiring.metadata_store import check_store, open_store
+from signalbox.wiring.zookeeper_access import ACCESS_KEYS
 
 TOOL_ERRORS = (CopyRefused, BadBackup, StartRefused, StoreError, OSError)
 """What these functions raise; each says what is wrong and what to do."""
@@ -47,7 +48,8 @@ async def restore(
 async def _opened(setting: str, given: Mapping[str, str], must_exist: bool = False) -> AsyncIterator[MetadataStore]:
     if must_exist:
         _refuse_missing(setting)
-    access = {key: value for key, value in given.items() if key.startswith("zookeeper.") and key != "zookeeper.connect"}
+    access = {key: value for key, value in given.items() if key.startswith("zookeeper.") or key in ACCESS_KEYS}
+    access.pop("zookeeper.connect", None)
     values, faults = NODE_CONFIG.read({**access, "metadata.store": setting})
     faults += check_store(values)
     if faults:

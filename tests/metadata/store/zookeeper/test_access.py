@@ -5,11 +5,19 @@ from __future__ import annotations
 import pytest
 from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
-from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
+from signalbox.metadata.store.zookeeper.access import DigestLogin, ZooKeeperAccess
 
 
 def test_everything_is_open_unless_asked_otherwise() -> None:
     assert ZooKeeperAccess().acl("/config/users/alice") == OPEN_ACL_UNSAFE
+
+
+def test_what_old_consumers_write_below_stays_open() -> None:
+    assert ZooKeeperAccess(only_creators_write=True).acl("/consumers") == OPEN_ACL_UNSAFE
+
+
+def test_passwords_are_not_shown() -> None:
+    assert "s3cret" not in repr(ZooKeeperAccess(login=DigestLogin("broker", "s3cret")))
 
 
 @pytest.mark.parametrize(

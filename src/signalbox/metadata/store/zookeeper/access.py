@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
-# What Kafka keeps from the world's eyes under zookeeper.set.acl: credentials live there.
+# Kafka's rules (ZkData.defaultAcls): credentials are their creators' alone, and old consumers write below /consumers.
 _SENSITIVE = ("/config/users", "/config/brokers", "/delegation_token/tokens")
+_EVERYBODYS = "/consumers"
+
+
+@dataclass(frozen=True, slots=True)
+class DigestLogin:
+    """Who this broker is by SASL DIGEST-MD5."""
+
+    username: str
+    password: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZooKeeperAccess:
-    """`options` are kazoo's own (TLS). `only_creators_write` needs an identity that ZooKeeper knows."""
+    """`tls` where the ensemble speaks it. `only_creators_write` needs an identity that ZooKeeper knows: a certificate
+    or a login."""
 
     session_timeout_ms: int = 18_000
     connection_timeout_ms: int = 18_000
-    options: dict[str, Any] = field(default_factory=dict)
+    tls: ssl.SSLContext | None = None
+    login: DigestLogin | None = None
     only_creators_write: bool = False
 
     def acl(self, path: str) -> Sequence[Any]:
         """The ACL of an entry that is made at `path` (a path of the store)."""
-        if not self.only_creators_write:
+        if not self.only_creators_write or path == _EVERYBODYS:
             return OPEN_ACL_UNSAFE  # type: ignore[no-any-return]  # kazoo has no types
         if any(path == each or path.startswith(each + "/") for each in _SENSITIVE):
             return CREATOR_ALL_ACL  # type: ignore[no-any-return]

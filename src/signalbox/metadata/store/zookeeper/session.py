@@ -23,10 +23,12 @@ from kazoo.exceptions import (
     SessionExpiredError,
     SessionMovedError,
 )
+from kazoo.protocol.serialization import Exists
 from kazoo.protocol.states import KazooState, KeeperState
 
 from signalbox.metadata.store.port import SessionLost, StoreError, StoreUnavailable
 from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
+from signalbox.metadata.store.zookeeper.connection import LoginConnection, Sockets
 
 log = logging.getLogger(__name__)
 
@@ -44,9 +46,7 @@ class Session:
         self._on_state = on_state
         self._connected = asyncio.Event()
         self.ended = False
-        self._client = _Client(
-            hosts, timeout=access.session_timeout_ms / 1000, connection_retry={"max_delay": 1.0}, **access.options
-        )
+        self._client = _Client(hosts, access)
         self._client.add_listener(lambda state: self._call_on_loop(self._state_changed, state))
 
     @property
@@ -56,15 +56,17 @@ class Session:
         return int(identity[0]) if identity else 0
 
     async def start(self) -> None:
-        """Connect. StoreUnavailable within the connection timeout."""
+        """Connect and log in. StoreUnavailable within the connection timeout, StoreError when the login fails."""
         timeout_s = self._access.connection_timeout_ms / 1000
         self._client.start_async()
         try:
             async with asyncio.timeout(timeout_s):
                 await self._connected.wait()
+                await self.ask(Exists("/", None), again=True)  # kazoo tells of the connection before it has logged in
         except TimeoutError:
             await self.stop()
-            raise StoreUnavailable(f"no ZooKeeper at {self._hosts} within {timeout_s:g} s") from None
+            trouble = f" ({self._client.trouble})" if self._client.trouble else ""
+            raise StoreUnavailable(f"no ZooKeeper at {self._hosts} within {timeout_s:g} s{trouble}") from None
         except BaseException:
             await self.stop()
             raise
@@ -102,11 +104,14 @@ class Session:
                 f"ZooKeeper at {self._hosts} did not answer within {self._access.session_timeout_ms} ms"
             ) from None
         except SessionExpiredError as error:
+            if self._client.refused:
+                raise StoreError(self._client.trouble) from error
             raise SessionLost("the session has ended") from error
         except ConnectionClosedError as error:
             raise StoreUnavailable("the connection to ZooKeeper is closed") from error
         except (AuthFailedError, NoAuthError) as error:
-            raise StoreError(f"ZooKeeper refuses this broker: {error!r}") from error
+            trouble = self._client.trouble if self._client.refused else f"ZooKeeper refuses this broker: {error!r}"
+            raise StoreError(trouble) from error
 
     def send(self, request: Any) -> asyncio.Future[Any]:
         """Queue a request now; its answer, or kazoo's error."""
@@ -160,15 +165,31 @@ class Session:
 class _Client(KazooClient):  # type: ignore[misc]  # kazoo has no types
     """kazoo's client for one session only."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, hosts: str, access: ZooKeeperAccess) -> None:
         self._gate = threading.RLock()
         self._session_ended = False
-        super().__init__(*arguments, **options)
+        self.refused = False  # the login failed: no session will come of this client
+        super().__init__(
+            hosts,
+            timeout=access.session_timeout_ms / 1000,
+            # Without end: kazoo's own limit is one round of all servers, after which it lets go of a living session.
+            connection_retry={"max_tries": -1, "max_delay": 1.0},
+            handler=Sockets(access.tls),
+        )
+        if access.login is not None:
+            kazoos: Any = self._connection
+            self._connection: Any = LoginConnection(self, kazoos.retry_sleeper, self.logger, access.login)
+
+    @property
+    def trouble(self) -> str:
+        """Why the last connection could not be had, "" if none failed."""
+        return str(self.handler.trouble)
 
     def _session_callback(self, state: Any) -> None:
         with self._gate:
             if state in _ENDED:
                 self._session_ended = True
+                self.refused = self.refused or state == KeeperState.AUTH_FAILED
                 self._stopped.set()  # no session after this one: the connecting loop ends
             super()._session_callback(state)
 

@@ -1,0 +1,85 @@
+"""kazoo's connection with our TLS and our login in it.
+
+kazoo can make TLS contexts and log in by itself; both are done here instead: the context is made where all of this
+broker's are, from Kafka's keys (PKCS12, cipher suites, versions), and the library that kazoo logs in with is not kept
+any more (decision 0018). What went wrong last is remembered: kazoo tries again and says nothing.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from typing import Any
+
+from kazoo.exceptions import AuthFailedError
+from kazoo.handlers.threading import SequentialThreadingHandler
+from kazoo.protocol.connection import ConnectionHandler
+from kazoo.protocol.serialization import SASL
+
+from signalbox.metadata.store.zookeeper.access import DigestLogin
+from signalbox.security.sasl.digest_md5 import DigestMd5Client, DigestRefused
+
+# ZooKeeper's name for itself in a digest, whatever the server is called (its SecurityUtils).
+_SERVICE_URI = "zookeeper/zk-sasl-md5"
+
+
+class Sockets(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
+    """kazoo's threads and sockets; with TLS where there is a context. `trouble` is what went wrong last."""
+
+    def __init__(self, tls: ssl.SSLContext | None) -> None:
+        super().__init__()
+        self._tls = tls
+        self.trouble = ""
+
+    def create_connection(
+        self, address: tuple[str, int], timeout: float | None = None, hostname: str | None = None, **_kazoos_tls: Any
+    ) -> socket.socket:
+        try:
+            sock = socket.create_connection(address, timeout)
+            try:
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return sock if self._tls is None else self._tls.wrap_socket(sock, server_hostname=hostname)
+            except BaseException:
+                sock.close()
+                raise
+        except OSError as error:
+            self.trouble = f"{address[0]}:{address[1]}: {error}"
+            raise
+
+    def select(self, reads: Any, writes: Any, errors: Any, timeout: float | None = None) -> Any:
+        """What TLS has decrypted already does not show at the socket."""
+        ready = [each for each in reads if isinstance(each, ssl.SSLSocket) and each.pending()]
+        if not ready:
+            return super().select(reads, writes, errors, timeout)
+        readable, writable, faulty = super().select([each for each in reads if each not in ready], writes, errors, 0)
+        return ready + list(readable), writable, faulty
+
+
+class LoginConnection(ConnectionHandler):  # type: ignore[misc]
+    """kazoo's connection that logs in by DIGEST-MD5 before anything else is sent."""
+
+    def __init__(self, client: Any, retry_sleeper: Any, logger: Any, login: DigestLogin) -> None:
+        super().__init__(client, retry_sleeper, logger, sasl_options={})  # not None: kazoo calls the method below
+        self._login = login
+
+    def _authenticate_with_sasl(self, host: str, timeout: float) -> None:
+        digest = DigestMd5Client(self._login.username, self._login.password, _SERVICE_URI)
+        word, xid = b"", 0
+        while not digest.complete:
+            xid += 1
+            self._submit(SASL(word), timeout, xid)
+            header, body, offset = self._read_header(timeout)
+            if header.err:
+                raise self._refused(f"it answers {header.err}")
+            challenge, _ = SASL.deserialize(body, offset)
+            if not challenge:
+                raise self._refused("it does not know SASL")
+            try:
+                word = digest.respond(challenge)
+            except DigestRefused as error:
+                raise self._refused(str(error)) from error
+
+    def _refused(self, why: str) -> Exception:
+        trouble = self.handler.trouble = f"the login of {self._login.username!r} at ZooKeeper failed: {why}"
+        refused: Exception = AuthFailedError(trouble)
+        return refused

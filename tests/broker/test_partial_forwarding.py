@@ -8,11 +8,17 @@ from typing import Any
 import pytest
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, RawAnswer
-from signalbox.broker.partial_forwarding import PartialForwarder, Split
-from signalbox.protocol.api_table import ApiKey
+from signalbox.broker.cluster_rights import CLUSTER_RIGHTS
+from signalbox.broker.error_responses import error_response
+from signalbox.broker.partial_forwarding import PartialForwarder, forwarding_filters
+from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused
+from signalbox.broker.routes import ROUTES, Disposition
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import decode_request_header, encode_response_header
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
-from tests.broker.asking import request_of
+from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from tests.broker.asking import acl, request_of
 
 _Result = AlterConfigsResponse.AlterConfigsResourceResponse
 
@@ -22,12 +28,14 @@ def request(*names: str) -> ApiRequest:
     return request_of(AlterConfigsRequest(resources=resources), 2)
 
 
-def results(*names: str) -> list[Any]:
-    return [_Result(resource_type=2, resource_name=name) for name in names]
+def raw(asked: ApiRequest, answer: Any) -> RawAnswer:
+    header = asked.header
+    head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
+    return RawAnswer(head + answer.encode(header.api_version))
 
 
 class Forwarder:
-    """The controller says yes to whatever it is asked."""
+    """The controller says yes to whatever it is asked, and has the client wait."""
 
     def __init__(self) -> None:
         self.frames: list[bytes] = []
@@ -37,56 +45,108 @@ class Forwarder:
         self.frames.append(bytes(request.frame))
         if self.answer is not None:
             return self.answer
-        answer = AlterConfigsResponse(responses=results(*(each.resource_name for each in request.body.resources)))
-        header = request.header
-        head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
-        return RawAnswer(head + answer.encode(header.api_version))
+        names = [each.resource_name for each in request.body.resources]
+        answers = [_Result(resource_type=2, resource_name=name) for name in names]
+        return raw(request, AlterConfigsResponse(responses=answers, throttle_time_ms=70))
 
 
-async def keep_out_b(request: ApiRequest) -> Split | None:
-    rest = [each for each in request.body.resources if each.resource_name != "b"]
-    if len(rest) == len(request.body.resources):
-        return None
-    body = AlterConfigsRequest(resources=rest) if rest else None
-    return Split(
-        body, lambda answer: AlterConfigsResponse(responses=results("b") + (answer.responses if answer else []))
-    )
+def keep_out_b(request: ApiRequest) -> Refused:
+    names = [each.resource_name for each in request.body.resources]
+    return {(2, "b"): _Result(resource_type=2, resource_name="b", error_code=29)} if "b" in names else {}
 
 
-def forwarded(asked: ApiRequest, answer: FinalAnswer | None = None) -> tuple[Any, list[bytes]]:
+async def keep_out_b_later(request: ApiRequest) -> Refused:
+    return keep_out_b(request)
+
+
+def forwarded(asked: ApiRequest, answer: FinalAnswer | None = None, judge: Any = keep_out_b) -> tuple[Any, list[bytes]]:
+    async def scenario() -> Any:
+        return await forwarder.forward(asked)
+
     behind = Forwarder()
     behind.answer = answer
     forwarder = PartialForwarder(behind)
-    forwarder.install({int(ApiKey.ALTER_CONFIGS): keep_out_b})
-    return asyncio.run(forwarder.forward(asked)), behind.frames
+    forwarder.install({int(ApiKey.ALTER_CONFIGS): judge})
+    return asyncio.run(scenario()), behind.frames
 
 
 @pytest.mark.spec("F6")
-def test_all_allowed_goes_untouched() -> None:
+@pytest.mark.parametrize("judge", [keep_out_b, keep_out_b_later])
+def test_all_allowed_goes_untouched(judge: Any) -> None:
     asked = request("a", "c")
-    answer, frames = forwarded(asked)
-    assert frames == [bytes(asked.frame)]
+    asked.frame = bytes(asked.frame) + b"which no decoder looks at"
+    answer, frames = forwarded(asked, judge=judge)
+    assert frames == [asked.frame]
     assert isinstance(answer, RawAnswer)
+    assert asked.sent_on
 
 
 @pytest.mark.spec("F6")
-def test_the_rest_is_forwarded_and_the_answers_are_merged() -> None:
-    answer, [frame] = forwarded(request("a", "b", "c"))
-    assert [each.resource_name for each in answer.responses] == ["b", "a", "c"]
+@pytest.mark.parametrize("judge", [keep_out_b, keep_out_b_later])
+def test_the_rest_is_forwarded_and_the_answers_are_merged(judge: Any) -> None:
+    asked = request("c", "b", "a")
+    answer, [frame] = forwarded(asked, judge=judge)
+    assert [(each.resource_name, each.error_code) for each in answer.responses] == [("c", 0), ("b", 29), ("a", 0)]
+    assert answer.throttle_time_ms == 70
     header, offset = decode_request_header(frame)
-    assert (header.api_key, header.api_version) == (ApiKey.ALTER_CONFIGS, 2)
-    assert [each.resource_name for each in AlterConfigsRequest.decode(frame, 2, offset).resources] == ["a", "c"]
+    assert header == asked.header
+    assert [each.resource_name for each in AlterConfigsRequest.decode(frame, 2, offset).resources] == ["c", "a"]
+    assert asked.sent_on
 
 
 @pytest.mark.spec("F6")
 def test_nothing_is_forwarded_when_nothing_is_left() -> None:
-    answer, frames = forwarded(request("b"))
+    asked = request("b")
+    answer, frames = forwarded(asked)
     assert [each.resource_name for each in answer.responses] == ["b"]
     assert frames == []
+    assert not asked.sent_on
 
 
-def test_an_answer_made_here_is_merged_and_a_closed_connection_stays_one() -> None:
-    timed_out = AlterConfigsResponse(responses=results("a"))
-    assert len(forwarded(request("a", "b"), timed_out)[0].responses) == 2
+def test_the_clients_header_travels_as_it_is_with_its_unknown_tags() -> None:
+    asked = request("a", "b")
+    _, offset = decode_request_header(asked.frame)
+    head = bytes(asked.frame)[: offset - 1] + b"\x01\x7f\x02hi"  # one tagged field, number 127
+    asked.frame = head + bytes(asked.frame)[offset:]
+    assert forwarded(asked)[1][0].startswith(head)
+
+
+def test_an_error_made_here_is_merged_and_a_closed_connection_stays_one() -> None:
+    late = error_response(request("a"), Error.REQUEST_TIMED_OUT)
+    answer, _ = forwarded(request("a", "b"), late)
+    assert [each.error_code for each in answer.responses] == [Error.REQUEST_TIMED_OUT, 29]
     closed = CloseConnection("negotiate again")
     assert forwarded(request("a", "b"), closed)[0] is closed
+
+
+@pytest.mark.spec("F6")
+def test_who_lacks_the_right_on_the_cluster_is_not_forwarded_at_all() -> None:
+    behind = Forwarder()
+    forwarder = PartialForwarder(behind)
+    forwarder.install(forwarding_filters(acl(("alice", "DESCRIBE", "cluster")), {}))
+    with pytest.raises(KafkaError) as refused:
+        forwarder.forward(request_of(ElectLeadersRequest(), 2))
+    assert refused.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
+    assert behind.frames == []
+
+
+@pytest.mark.spec("F6")
+def test_who_has_it_is_forwarded_byte_for_byte() -> None:
+    async def scenario() -> Any:
+        return await forwarder.forward(asked)
+
+    behind, asked = Forwarder(), request_of(ElectLeadersRequest(), 2)
+    behind.answer = raw(asked, ElectLeadersResponse())
+    forwarder = PartialForwarder(behind)
+    forwarder.install(forwarding_filters(acl(("alice", "ALTER", "cluster")), {}))
+    assert asyncio.run(scenario()) is behind.answer
+    assert behind.frames == [bytes(asked.frame)]
+
+
+@pytest.mark.spec("F2", "F6")
+def test_every_api_that_is_forwarded_is_looked_at_first() -> None:
+    judged = CLUSTER_RIGHTS.keys() | RESOURCE_REQUESTS.keys()
+    assert not CLUSTER_RIGHTS.keys() & RESOURCE_REQUESTS.keys()
+    routed = {row.api_key for row in ROUTES if row.disposition is Disposition.CONTROLLER}
+    assert judged == routed
+    assert all(API_TABLE[key].forwardable for key in routed)

@@ -52,12 +52,15 @@ def test_an_admin_request_is_an_event_of_its_own() -> None:
     assert (event.correlation_id, event.duration_us, event.forwarding_principal, count) == (7, 2000, "", 1)
 
 
-@pytest.mark.parametrize("answer", [RawAnswer(b"x"), CloseConnection("negotiate again")])
-def test_what_another_node_answered_was_forwarded(answer: Any) -> None:
-    [event], _ = observed(request_of(CREATE, 7), answer)
+@pytest.mark.parametrize("answer", [RawAnswer(b"x"), CloseConnection("negotiate again"), FAILED])
+def test_what_was_sent_on_was_forwarded_whoever_answered(answer: Any) -> None:
+    request = request_of(CREATE, 7)
+    request.sent_on = True
+    [event], _ = observed(request, answer)
     assert event.kind == AuditKind.FORWARDED
 
 
+@pytest.mark.spec("F14")
 def test_on_the_controller_the_broker_is_named_beside_the_asker() -> None:
     request = request_of(CREATE, 7)
     request.forwarded_by = "User:broker"
@@ -68,6 +71,12 @@ def test_on_the_controller_the_broker_is_named_beside_the_asker() -> None:
 def test_the_frequent_ones_are_rolled_up_with_their_errors() -> None:
     [event], _ = observed(request_of(HeartbeatRequest(group_id="g"), 4), HeartbeatResponse(error_code=25))
     assert (event.kind, event.api, event.count, event.error_count) == (AuditKind.ROLLUP, "HEARTBEAT", 1, 1)
+
+
+def test_what_came_forwarded_is_rolled_up_where_its_client_is_connected() -> None:
+    request = request_of(HeartbeatRequest(group_id="g"), 4)
+    request.forwarded_by = "User:broker"
+    assert observed(request, HeartbeatResponse()) == ([], 1)
 
 
 def test_alter_partition_leaves_only_metrics() -> None:

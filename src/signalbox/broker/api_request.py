@@ -26,10 +26,11 @@ class ApiRequest:
     """One decoded request.
 
     `frame` is the request as it came (without the size), kept for forwarding; `forwarded_by` is the node whose
-    Envelope carried it, or None when it came from its client directly; `queue_s` how long it waited for the handler.
+    Envelope carried it, or None when it came from its client directly; `sent_on` whether this broker forwarded it, or
+    a part; `queue_s` how long it waited for the handler.
     """
 
-    __slots__ = ("body", "context", "forwarded_by", "frame", "header", "queue_s", "received_at")
+    __slots__ = ("body", "context", "forwarded_by", "frame", "header", "queue_s", "received_at", "sent_on")
 
     def __init__(
         self,
@@ -47,6 +48,7 @@ class ApiRequest:
         self.received_at = received_at
         self.forwarded_by = forwarded_by
         self.queue_s = 0.0
+        self.sent_on = False
 
 
 class NoAnswer:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, RawAnswer
+from signalbox.broker.api_request import ApiRequest, FinalAnswer
 from signalbox.broker.audit_resources import first_error, named_resources
 from signalbox.broker.audit_rollups import AuditRollups
 from signalbox.broker.request_metrics import RequestMetrics
@@ -36,15 +36,15 @@ class AuditingObserver:
             return
         failed = bool(getattr(answer, "error_code", 0))
         if row.audited is Audited.ROLLED_UP:
-            self._rollups.add(request, row.api_key.name, failed, response_bytes, duration_s)
+            if request.forwarded_by is None:  # else it is rolled up where its client is connected
+                self._rollups.add(request, row.api_key.name, failed, response_bytes, duration_s)
         else:
             self._audit.record(self._single(request, row, answer, duration_s))
 
     def _single(self, request: ApiRequest, row: RouteRow, answer: FinalAnswer, duration_s: float) -> AuditEvent:
         context, header = request.context, request.header
-        forwarded = isinstance(answer, RawAnswer | CloseConnection)
         return AuditEvent(
-            kind=AuditKind.FORWARDED if forwarded else AuditKind.ADMIN,
+            kind=AuditKind.FORWARDED if request.sent_on else AuditKind.ADMIN,
             listener=context.listener_name,
             plane="control" if context.control_plane else "data",
             connection_id=context.connection_id,

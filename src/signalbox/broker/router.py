@@ -120,6 +120,12 @@ class Router:
     def _run_long(self, work: Callable[[], None]) -> None:
         self._lane.run(work, again=True)
 
+    def ended(self, request: ApiRequest, answer: FinalAnswer, size_bytes: int) -> None:
+        """Tell the observer of a request that has its answer: one of a connection, or what an Envelope carried."""
+        duration_s = self._clock.monotonic() - request.received_at
+        row = self._routes[request.header.api_key].row
+        self._observer.observe(request, row, answer, size_bytes, duration_s)
+
     def close(self) -> None:
         """The broker stops: whoever still waits for an answer is told so by the end of the connection."""
         for task in list(self._pending):
@@ -187,8 +193,7 @@ class Router:
             log.exception("%s v%d cannot be answered", row.api_key.name, request.header.api_version)
             inbound.close_connection("internal error")
             return
-        duration_s = self._clock.monotonic() - request.received_at
-        self._observer.observe(request, row, answer, size, duration_s)
+        self.ended(request, answer, size)
         if is_long():
             for message in (request.body, answer):
                 if isinstance(message, Message):

@@ -22,8 +22,8 @@ AUDIT_TOPIC = "signalbox-audit"
 class AuditKind(StrEnum):
     """What an event tells."""
 
-    ADMIN = "admin"  # a change was decided here (this broker is the active controller)
-    FORWARDED = "forwarded"  # a change was sent on to the active controller in an Envelope
+    ADMIN = "admin"  # a change was decided here, by the active controller, or refused by the broker that was asked
+    FORWARDED = "forwarded"  # a change was sent on to the active controller in an Envelope, or a part of one
     REFUSED = "refused"  # a request that this listener or plane does not take
     MISROUTED = "misrouted"  # a connection that meant another node or cluster (KIP-1242)
     DENIED = "denied"  # authentication or authorisation failed

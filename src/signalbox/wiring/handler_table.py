@@ -46,7 +46,7 @@ from signalbox.broker.handlers.user_scram_credentials import (
 )
 from signalbox.broker.misroutes import MisrouteLog
 from signalbox.broker.own_configs import OwnConfigs
-from signalbox.broker.partial_forwarding import PartialForwarder
+from signalbox.broker.partial_forwarding import Judge, PartialForwarder, forwarding_filters
 from signalbox.broker.ports import AclReading, ActiveController, StoredConfigs, TopicCreation
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.router import Router
@@ -114,9 +114,6 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.DELETE_GROUPS: DeleteGroupsHandler(coordinator, authorizer),
         ApiKey.OFFSET_DELETE: OffsetDeleteHandler(coordinator, cache, authorizer),
         ApiKey.API_VERSIONS: ApiVersionsHandler(parts.advertised, parts.cluster_id, node_id, parts.misroutes),
-        ApiKey.CREATE_TOPICS: CreateTopicsHandler(controller, authorizer, throttling, parts.default_partitions),
-        ApiKey.DELETE_TOPICS: DeleteTopicsHandler(controller, authorizer, cache, throttling),
-        ApiKey.CREATE_PARTITIONS: CreatePartitionsHandler(controller, authorizer, throttling, cache),
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
         ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(parts.producer_ids, authorizer),
         ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer),
@@ -132,11 +129,19 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, parts.cluster_id, authorizer, exposed),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(cache, authorizer, parts.described_partitions),
     }
-    splitters = {}
-    for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS):
-        handlers[key] = alter = AlterConfigsHandler(key, controller, authorizer, parts.own_configs)
-        splitters[int(key)] = alter.split
-    parts.forwarder.install(splitters)
+    alter, increment = (
+        AlterConfigsHandler(key, controller, authorizer, parts.own_configs)
+        for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
+    )
+    resource_by_resource: dict[ApiKey, Judge] = {
+        ApiKey.CREATE_TOPICS: CreateTopicsHandler(controller, authorizer, throttling, parts.default_partitions),
+        ApiKey.DELETE_TOPICS: DeleteTopicsHandler(controller, authorizer, cache, throttling),
+        ApiKey.CREATE_PARTITIONS: CreatePartitionsHandler(controller, authorizer, throttling, cache),
+        ApiKey.ALTER_CONFIGS: alter,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: increment,
+    }
+    handlers.update(resource_by_resource)
+    parts.forwarder.install(forwarding_filters(authorizer, resource_by_resource))
     for key in (ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS):
         handlers[key] = AlterAclsHandler(key, controller, authorizer, keeps_acls=parts.acls is not None)
     for key in (ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS):

@@ -30,8 +30,8 @@ _SECTIONS: tuple[tuple[str, ConfigTable], ...] = (
 )
 
 _KINDS = {
-    AuditKind.ADMIN: "a change was decided here: this broker is the active controller",
-    AuditKind.FORWARDED: "a change was sent on to the active controller in an Envelope",
+    AuditKind.ADMIN: "a change was decided by the active controller, here, or refused by the broker that was asked",
+    AuditKind.FORWARDED: "a change, or a part of it, was sent on to the active controller in an Envelope",
     AuditKind.REFUSED: "a request that this listener or plane does not take",
     AuditKind.MISROUTED: "a connection that meant another node or cluster (KIP-1242)",
     AuditKind.DENIED: "authentication or authorisation failed",

@@ -104,6 +104,25 @@ def test_the_right_on_the_topic_or_on_the_cluster(house: House) -> None:
     assert found(answer) == {"c-yours": 0, "c-mine": 0}
 
 
+@pytest.mark.spec("F6")
+def test_answers_stand_in_the_order_of_the_request(house: House) -> None:
+    names = ["c-o4", "c-o1", "c-o3", "c-o1", "c-o2"]
+    topics = [Topic(name=name, num_partitions=1, replication_factor=1) for name in names]
+    authorizer = acl(("alice", "CREATE", "c-o4"), ("alice", "CREATE", "c-o2"), ("alice", "CREATE", "c-o1"))
+    answer = ask(house, *topics, authorizer=authorizer, validate_only=True)
+    assert [(topic.name, topic.error_code) for topic in answer.topics] == [
+        ("c-o4", 0),
+        ("c-o1", Error.INVALID_REQUEST),
+        ("c-o3", Error.TOPIC_AUTHORIZATION_FAILED),
+        ("c-o2", 0),
+    ]
+
+
+def test_nobody_creates_what_is_called_as_krafts_log_is(house: House) -> None:
+    topic = Topic(name="__cluster_metadata", num_partitions=1, replication_factor=1)
+    assert found(ask(house, topic)) == {"__cluster_metadata": Error.TOPIC_AUTHORIZATION_FAILED}
+
+
 def test_configs_are_shown_to_who_may_see_them(house: House) -> None:
     topic = Topic(name="c-4", num_partitions=3, replication_factor=1)
     creator = ("alice", "CREATE", "c-4")

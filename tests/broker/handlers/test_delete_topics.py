@@ -20,6 +20,13 @@ State = DeleteTopicsRequest.DeleteTopicState
 UNKNOWN = b"\x09" * 16
 
 
+class _NeverAsked:
+    is_active = False
+
+    async def handle(self, api_key: int, request: Any, context: Any) -> Any:
+        raise AssertionError
+
+
 def ask(house: House, *states: Any, authorizer: Any = ALLOW_ALL) -> Any:
     parts = house.parts
     handler = DeleteTopicsHandler(parts.controller, authorizer, parts.cache, NO_THROTTLING)
@@ -37,7 +44,7 @@ def test_names_before_version_6(house: House, version: int) -> None:
     handler = DeleteTopicsHandler(house.parts.controller, ALLOW_ALL, house.parts.cache, NO_THROTTLING)
     body = DeleteTopicsRequest(topic_names=[name, "d-nope"], timeout_ms=5000)
     answer = house.answer(handler, request_of(body, version))
-    assert sorted(found(answer.responses)) == [(name, 0), ("d-nope", Error.UNKNOWN_TOPIC_OR_PARTITION)]
+    assert found(answer.responses) == [(name, 0), ("d-nope", Error.UNKNOWN_TOPIC_OR_PARTITION)]
     assert name not in house.parts.cache.image.topics
 
 
@@ -113,6 +120,33 @@ def test_rights(rights: Any, by_name: int, by_id: tuple[str | None, int]) -> Non
     assert by_its_id.topic_id == topic_id("d-kept")
 
 
+@pytest.mark.spec("F6")
+@pytest.mark.parametrize(
+    ("rights", "there", "missing"),
+    [
+        ([], Error.TOPIC_AUTHORIZATION_FAILED, Error.TOPIC_AUTHORIZATION_FAILED),
+        (["DESCRIBE"], Error.TOPIC_AUTHORIZATION_FAILED, Error.TOPIC_AUTHORIZATION_FAILED),
+        (["DELETE"], Error.NONE, Error.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_whether_there_is_a_topic_is_told_to_who_may_delete_it(
+    house: House, rights: list[str], there: Error, missing: Error
+) -> None:
+    house.create_topic("d-there")
+    grants = [("alice", right, name) for right in rights for name in ("d-there", "d-missing")]
+    results = ask(house, State(name="d-missing"), State(name="d-there"), authorizer=acl(*grants, ("bob", "READ", "t")))
+    assert found(results) == [("d-missing", missing), ("d-there", there)]
+    messages = {result.error_message for result in results}
+    assert len(messages) == 1 or there is Error.NONE, "the words tell no more than the code"
+
+
+@pytest.mark.spec("F6")
+def test_an_id_that_this_broker_does_not_know_is_left_to_the_controller() -> None:
+    handler = DeleteTopicsHandler(_NeverAsked(), acl(("bob", "READ", "t")), cache_of(), NO_THROTTLING)
+    states = [State(name=None, topic_id=UNKNOWN), State(name="secret")]
+    assert list(handler.refused(request_of(DeleteTopicsRequest(topics=states), 6))) == ["secret"]
+
+
 @pytest.mark.parametrize(
     ("version", "code"), [(1, Error.INVALID_REQUEST), (2, Error.INVALID_REQUEST), (3, Error.TOPIC_DELETION_DISABLED)]
 )
@@ -123,7 +157,7 @@ def test_deletion_disabled_has_no_code_of_its_own_before_version_3(version: int,
         async def handle(self, api_key: int, request: DeleteTopicsRequest, context: Any) -> Any:
             result = DeleteTopicsResponse.DeletableTopicResult
             return DeleteTopicsResponse(
-                responses=[result(name=t.name, error_code=Error.TOPIC_DELETION_DISABLED) for t in request.topics]
+                responses=[result(name=name, error_code=Error.TOPIC_DELETION_DISABLED) for name in request.topic_names]
             )
 
     handler = DeleteTopicsHandler(No(), ALLOW_ALL, cache_of(topics={"t": {0: (1, [1])}}), NO_THROTTLING)
@@ -139,7 +173,7 @@ def test_what_was_not_deleted_after_all_costs_nothing() -> None:
         async def handle(self, api_key: int, request: DeleteTopicsRequest, context: Any) -> Any:
             result = DeleteTopicsResponse.DeletableTopicResult
             return DeleteTopicsResponse(
-                responses=[result(name=t.name, error_code=Error.TOPIC_DELETION_DISABLED) for t in request.topics]
+                responses=[result(name=name, error_code=Error.TOPIC_DELETION_DISABLED) for name in request.topic_names]
             )
 
     clock = ManualClock()

@@ -57,6 +57,17 @@ def test_the_inner_answer_travels_back_with_its_own_header(house: House) -> None
     assert [(topic.name, topic.error_code) for topic in inner.topics] == [("e-1", 0)]
 
 
+@pytest.mark.spec("F14")
+def test_what_an_envelope_carried_is_audited_as_what_it_is(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    trail = Recorded()
+    monkeypatch.setattr(house.parts.trail.audit, "record", trail.record)
+    ask(house, envelope("e-audited"))
+    [event] = trail.events
+    assert (event.kind, event.api, event.resource, event.error) == ("admin", "CREATE_TOPICS", "e-audited", "")
+    assert (event.principal, event.forwarding_principal) == ("User:alice", "User:broker")
+    assert (event.client_id, event.client_address, event.correlation_id) == ("client", "10.0.0.9", 99)
+
+
 @pytest.mark.spec("F4")
 def test_a_listener_that_is_not_privileged_closes_and_changes_nothing(house: House) -> None:
     answer, sink = ask(house, envelope("e-2"), ALLOW_ALL, privileged=False)

@@ -11,6 +11,7 @@ import asyncio
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import require_on_cluster
+from signalbox.broker.cluster_rights import require_cluster_right
 from signalbox.broker.ports import AclReading, ActiveController
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
@@ -76,7 +77,7 @@ class AlterAclsHandler:
         self._keeps_acls = keeps_acls
 
     def __call__(self, request: ApiRequest) -> Answer:
-        require_on_cluster(self._authorizer, request.context, AclOperation.ALTER)
+        require_cluster_right(self._authorizer, request.context, self._api_key)
         if not self._keeps_acls:
             raise KafkaError(Error.SECURITY_DISABLED, _NO_ACLS)
         return self._controller.handle(self._api_key, request.body, request.context)

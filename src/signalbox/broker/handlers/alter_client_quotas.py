@@ -6,10 +6,9 @@ Needs ALTER_CONFIGS on the cluster. What a quota may look like is `controller/qu
 from __future__ import annotations
 
 from signalbox.broker.api_request import Answer, ApiRequest
-from signalbox.broker.authorization import require_on_cluster
+from signalbox.broker.cluster_rights import require_cluster_right
 from signalbox.broker.ports import ActiveController
 from signalbox.protocol.api_table import ApiKey
-from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
 
@@ -19,5 +18,5 @@ class AlterClientQuotasHandler:
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> Answer:
-        require_on_cluster(self._authorizer, request.context, AclOperation.ALTER_CONFIGS)
+        require_cluster_right(self._authorizer, request.context, ApiKey.ALTER_CLIENT_QUOTAS)
         return self._controller.handle(ApiKey.ALTER_CLIENT_QUOTAS, request.body, request.context)

@@ -9,15 +9,14 @@ AlterConfigs replaces a resource's whole configuration, the incremental form cha
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import partial
+from collections.abc import Awaitable
 from typing import Any
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.config_resources import refusal
 from signalbox.broker.own_configs import OwnConfigs
-from signalbox.broker.partial_forwarding import Split
 from signalbox.broker.ports import ActiveController
+from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.security.acl import AclOperation
@@ -34,66 +33,57 @@ class AlterConfigsHandler:
         self._controller = controller
         self._authorizer = authorizer
         self._own = own
+        self._shape = RESOURCE_REQUESTS[api_key]
 
     def __call__(self, request: ApiRequest) -> Answer:
-        return self._alter(request)
+        return self._alter(request, self.refused(request))
 
-    async def split(self, request: ApiRequest) -> Split | None:
-        """What this broker answers itself when the request is forwarded; None when that is nothing."""
-        refused, allowed = await self._sort(request)
-        if not refused:
-            return None
-        return Split(self._request(request, allowed) if allowed else None, partial(self._merged, refused))
+    def refused(self, request: ApiRequest) -> Awaitable[Refused]:
+        """The resources that the principal may not alter, those that are named twice, and configs that this broker
+        could not obey."""
+        refused: Refused = {}
+        times = self._shape.times(request.body)
+        for key, resource in self._shape.entries(request.body):
+            error = self._forbidden(request, resource, times[key])
+            if error is not None:
+                refused[key] = self._result(resource, *error)
+        return self._with_own_refusals(request, refused)
 
-    async def _alter(self, request: ApiRequest) -> FinalAnswer:
-        refused, allowed = await self._sort(request)
+    async def _alter(self, request: ApiRequest, judged: Awaitable[Refused]) -> FinalAnswer:
+        refused = await judged
+        wanted = self._shape.rest(request.body, refused)
         answer = None
-        if allowed:
-            wanted = self._request(request, allowed)
+        if wanted is not None:
             answer = await self._controller.handle(self._api_key, wanted, request.context)
-        merged: FinalAnswer = self._merged(refused, answer)
+        merged: FinalAnswer = self._shape.merged(request.body, refused, answer)
         return merged
 
-    async def _sort(self, request: ApiRequest) -> tuple[list[Any], list[Any]]:
-        """The answers to resources that are refused here, and the resources that the controller decides."""
-        body: Any = request.body
-        response = API_TABLE[self._api_key].response
-        times = Counter((r.resource_type, r.resource_name) for r in body.resources)
-        refused, allowed = [], []
-        for resource in body.resources:
-            error = await self._error(request, resource, times)
-            if error is None:
-                allowed.append(resource)
-                continue
-            refused.append(
-                response.AlterConfigsResourceResponse(
-                    error_code=error[0],
-                    error_message=error[1],
-                    resource_type=resource.resource_type,
-                    resource_name=resource.resource_name,
-                )
-            )
-        return refused, allowed
-
-    def _request(self, request: ApiRequest, resources: list[Any]) -> Any:
-        return API_TABLE[self._api_key].request(resources=resources, validate_only=request.body.validate_only)
-
-    def _merged(self, refused: list[Any], answer: Any) -> Any:
-        return API_TABLE[self._api_key].response(responses=[*refused, *(answer.responses if answer else ())])
-
-    async def _error(
-        self, request: ApiRequest, resource: Any, times: Counter[tuple[int, str]]
-    ) -> tuple[Error, str] | None:
-        if times[resource.resource_type, resource.resource_name] > 1:
+    def _forbidden(self, request: ApiRequest, resource: Any, times: int) -> tuple[Error, str] | None:
+        if times > 1:
             return Error.INVALID_REQUEST, "Each resource must appear at most once."
-        denied = refusal(
+        return refusal(
             self._authorizer,
             request.context,
             AclOperation.ALTER_CONFIGS,
             resource.resource_type,
             resource.resource_name,
         )
+
+    async def _with_own_refusals(self, request: ApiRequest, refused: Refused) -> Refused:
         # What came forwarded was judged by the broker that took it from its client.
-        if denied is not None or self._own is None or request.forwarded_by is not None:
-            return denied
-        return await self._own.refusal(self._api_key, resource, request.body.validate_only)
+        if self._own is None or request.forwarded_by is not None:
+            return refused
+        for key, resource in self._shape.entries(request.body):
+            if key not in refused:
+                error = await self._own.refusal(self._api_key, resource, request.body.validate_only)
+                if error is not None:
+                    refused[key] = self._result(resource, *error)
+        return refused
+
+    def _result(self, resource: Any, error: Error, message: str) -> Any:
+        return API_TABLE[self._api_key].response.AlterConfigsResourceResponse(
+            error_code=error,
+            error_message=message,
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+        )

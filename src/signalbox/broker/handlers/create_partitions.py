@@ -1,16 +1,16 @@
 """CreatePartitions (key 37): answered by the active controller; other brokers forward. KIP-195; versions 0-3.
 
-Needs ALTER on the topic; a topic named twice is INVALID_REQUEST.
+Needs ALTER on the topic; a topic named twice is INVALID_REQUEST. The broker that is asked looks at both as well (F6).
 """
 
 from __future__ import annotations
 
-from collections import Counter
-
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may
 from signalbox.broker.ports import ActiveController
+from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused
 from signalbox.broker.throttling import Throttling
+from signalbox.common.long_work import breathe
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -19,6 +19,7 @@ from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
 _Result = CreatePartitionsResponse.CreatePartitionsTopicResult
+_SHAPE = RESOURCE_REQUESTS[ApiKey.CREATE_PARTITIONS]
 _THROTTLING_IS_TOLD_FROM = 3
 
 
@@ -32,23 +33,21 @@ class CreatePartitionsHandler:
         self._cache = cache
 
     def __call__(self, request: ApiRequest) -> Answer:
-        return self._create(request)
+        return self._create(request, self.refused(request))
 
-    async def _create(self, request: ApiRequest) -> FinalAnswer:
+    def refused(self, request: ApiRequest) -> Refused:
+        """The topics that the principal may not alter, and those that are named twice."""
+        refused: Refused = {}
+        for name, times in _SHAPE.times(request.body).items():
+            breathe()
+            if times > 1:
+                refused[name] = _refusal(str(name), Error.INVALID_REQUEST, "Duplicate topic in request.")
+            elif not may(self._authorizer, request.context, AclOperation.ALTER, str(name)):
+                refused[name] = _refusal(str(name), Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+        return refused
+
+    async def _create(self, request: ApiRequest, refused: Refused) -> FinalAnswer:
         body: CreatePartitionsRequest = request.body
-        times = Counter(topic.name for topic in body.topics)
-        refused: dict[str, _Result] = {}
-        for name, count in times.items():
-            if count > 1:
-                refused[name] = _Result(
-                    name=name, error_code=Error.INVALID_REQUEST, error_message="Duplicate topic in request."
-                )
-            elif not may(self._authorizer, request.context, AclOperation.ALTER, name):
-                refused[name] = _Result(
-                    name=name,
-                    error_code=Error.TOPIC_AUTHORIZATION_FAILED,
-                    error_message="Authorization failed.",
-                )
         changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
         costs: dict[str, int] = {}
         for topic in body.topics:
@@ -57,22 +56,19 @@ class CreatePartitionsHandler:
             known = self._cache.image.topics.get(topic.name)
             costs[topic.name] = max(0, topic.count - (len(known.partitions) if known is not None else 0))
             if not changes.allows(costs[topic.name]):
-                refused[topic.name] = _Result(
-                    name=topic.name,
-                    error_code=Error.THROTTLING_QUOTA_EXCEEDED,
-                    error_message=Error.THROTTLING_QUOTA_EXCEEDED.message,
-                )
-        results = list(refused.values())
-        allowed = [topic for topic in body.topics if topic.name not in refused]
-        if allowed:
-            wanted = CreatePartitionsRequest(
-                topics=allowed, timeout_ms=body.timeout_ms, validate_only=body.validate_only
-            )
-            answer: CreatePartitionsResponse = await self._controller.handle(
-                ApiKey.CREATE_PARTITIONS, wanted, request.context
-            )
+                error = Error.THROTTLING_QUOTA_EXCEEDED
+                refused[topic.name] = _refusal(topic.name, error, error.message)
+        answer: CreatePartitionsResponse | None = None
+        wanted = _SHAPE.rest(body, refused)
+        if wanted is not None:
+            answer = await self._controller.handle(ApiKey.CREATE_PARTITIONS, wanted, request.context)
             for result in answer.results:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0))
-            results += answer.results
-        return CreatePartitionsResponse(results=results, throttle_time_ms=changes.throttle_ms)
+        merged: CreatePartitionsResponse = _SHAPE.merged(body, refused, answer)
+        merged.throttle_time_ms = changes.throttle_ms
+        return merged
+
+
+def _refusal(name: str, error: Error, message: str) -> _Result:
+    return _Result(name=name, error_code=error, error_message=message)

@@ -1,29 +1,34 @@
 """DeleteTopics (key 20): answered by the active controller; other brokers forward. KIP-516; versions 1-6.
 
-Needs DELETE on the topic; asked by id without DESCRIBE it is not deleted and its name not told. Version 6 names topics
-or ids in one list, earlier versions only names; both at once for one entry is INVALID_REQUEST for the whole request,
-none of them for the entry. A name or an id given twice is answered once, INVALID_REQUEST, whoever asks. Version note:
-TOPIC_DELETION_DISABLED is said from 3 on, INVALID_REQUEST before.
+Needs DELETE on the topic, which is looked at before whether there is one: who may not delete a name learns nothing of
+it. Asked by id without DESCRIBE it is not deleted and its name not told; ids are no secret (KIP-516). Version 6 names
+topics or ids in one list, earlier versions only names; both at once for one entry is INVALID_REQUEST for the whole
+request, none of them for the entry. A name or an id given twice is answered once, INVALID_REQUEST, whoever asks. The
+broker that is asked looks at all this as well (F6), but leaves an id that it does not know to the controller: the topic
+may be younger than its metadata. Version note: TOPIC_DELETION_DISABLED is said from 3 on, INVALID_REQUEST before.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Hashable
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may
 from signalbox.broker.ports import ActiveController
+from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused
 from signalbox.broker.throttling import Throttling
 from signalbox.common.ids import ZERO_UUID
+from signalbox.common.long_work import breathe
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
+from signalbox.security.request_context import RequestContext
 
 _Result = DeleteTopicsResponse.DeletableTopicResult
-_State = DeleteTopicsRequest.DeleteTopicState
+_SHAPE = RESOURCE_REQUESTS[ApiKey.DELETE_TOPICS]
 _DELETION_DISABLED_FROM = 3
 _THROTTLING_IS_TOLD_FROM = 5
 
@@ -38,83 +43,73 @@ class DeleteTopicsHandler:
         self._cache = cache
 
     def __call__(self, request: ApiRequest) -> Answer:
-        return self._delete(request)
+        return self._delete(request, self.refused(request))
 
-    async def _delete(self, request: ApiRequest) -> FinalAnswer:
+    def refused(self, request: ApiRequest) -> Refused:
+        """The topics that the principal may not delete, and entries that are none. KafkaError(INVALID_REQUEST) for the
+        whole request when one names a topic and gives an id."""
         body: DeleteTopicsRequest = request.body
-        states = [_State(name=name) for name in body.topic_names] + list(body.topics)
-        if any(state.name is not None and state.topic_id != ZERO_UUID for state in states):
+        if any(state.name is not None and state.topic_id != ZERO_UUID for state in body.topics):
             raise KafkaError(Error.INVALID_REQUEST, "a topic is named or given by its id, not both")
-        times = Counter((state.name, state.topic_id) for state in states)
-        results = [_repeated(name, topic_id) for (name, topic_id), count in times.items() if count > 1]
-        changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
-        allowed: list[_State] = []
-        costs: dict[str | bytes | None, int] = {}
-        for state in states:
-            if times[state.name, state.topic_id] > 1:
-                continue
-            refusal = self._refusal(request, state)
+        refused: Refused = {}
+        for topic, times in _SHAPE.times(body).items():
+            breathe()
+            refusal = self._refusal(request.context, topic, times)
             if refusal is not None:
-                results.append(refusal)
+                refused[topic] = refusal
+        return refused
+
+    async def _delete(self, request: ApiRequest, refused: Refused) -> FinalAnswer:
+        body: DeleteTopicsRequest = request.body
+        changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
+        costs: dict[Hashable, int] = {}
+        for topic, _ in _SHAPE.entries(body):
+            if topic in refused:
                 continue
-            cost = self._partitions(state)
-            if changes.allows(cost):
-                allowed.append(state)
-                costs[state.topic_id if state.name is None else state.name] = cost
-            else:
-                results.append(
-                    _Result(
-                        name=state.name,
-                        topic_id=state.topic_id,
-                        error_code=Error.THROTTLING_QUOTA_EXCEEDED,
-                        error_message=Error.THROTTLING_QUOTA_EXCEEDED.message,
-                    )
-                )
-        if allowed:
-            wanted = DeleteTopicsRequest(topics=allowed, timeout_ms=body.timeout_ms)
-            answer: DeleteTopicsResponse = await self._controller.handle(ApiKey.DELETE_TOPICS, wanted, request.context)
+            costs[topic] = self._partitions(topic)
+            if not changes.allows(costs[topic]):
+                error = Error.THROTTLING_QUOTA_EXCEEDED
+                refused[topic] = _result(topic, error, error.message)
+        answer: DeleteTopicsResponse | None = None
+        wanted = _SHAPE.rest(body, refused)
+        if wanted is not None:
+            answer = await self._controller.handle(ApiKey.DELETE_TOPICS, wanted, request.context)
             for result in answer.responses:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0) or costs.get(result.topic_id, 0))
-            results += answer.responses
+        merged: DeleteTopicsResponse = _SHAPE.merged(body, refused, answer)
         if request.header.api_version < _DELETION_DISABLED_FROM:
-            for result in results:
+            for result in merged.responses:
                 if result.error_code == Error.TOPIC_DELETION_DISABLED:
                     result.error_code = Error.INVALID_REQUEST
-        return DeleteTopicsResponse(responses=results, throttle_time_ms=changes.throttle_ms)
+        merged.throttle_time_ms = changes.throttle_ms
+        return merged
 
-    def _partitions(self, state: _State) -> int:
+    def _partitions(self, topic: Hashable) -> int:
         """What deleting the topic costs (KIP-599)."""
         image = self._cache.image
-        topic = image.topics.get(state.name if state.name is not None else image.topic_name(state.topic_id) or "")
-        return len(topic.partitions) if topic is not None else 0
+        known = image.topics.get((image.topic_name(topic) or "") if isinstance(topic, bytes) else str(topic))
+        return len(known.partitions) if known is not None else 0
 
-    def _refusal(self, request: ApiRequest, state: _State) -> _Result | None:
-        by_id = state.name is None
-        if by_id and state.topic_id == ZERO_UUID:
-            return _nothing_given()
-        name = self._cache.image.topic_name(state.topic_id) if by_id else state.name
+    def _refusal(self, context: RequestContext, topic: Hashable, times: int) -> _Result | None:
+        by_id = isinstance(topic, bytes)
+        if topic == ZERO_UUID:
+            return _result(topic, Error.INVALID_REQUEST, "Neither topic name nor id was given.")
+        if times > 1:
+            return _result(topic, Error.INVALID_REQUEST, f"Duplicate topic {'id' if by_id else 'name'}.")
+        name = self._cache.image.topic_name(topic) if isinstance(topic, bytes) else str(topic)
         if name is None:
-            return _Result(name=None, topic_id=state.topic_id, error_code=Error.UNKNOWN_TOPIC_ID)
-        tells_name = not by_id or may(self._authorizer, request.context, AclOperation.DESCRIBE, name)
-        if tells_name and may(self._authorizer, request.context, AclOperation.DELETE, name):
             return None
-        return _Result(
-            name=name if tells_name else None,
-            topic_id=state.topic_id,
-            error_code=Error.TOPIC_AUTHORIZATION_FAILED,
-            error_message="Authorization failed.",
-        )
+        tells_name = not by_id or may(self._authorizer, context, AclOperation.DESCRIBE, name)
+        if tells_name and may(self._authorizer, context, AclOperation.DELETE, name):
+            return None
+        refusal = _result(topic, Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+        refusal.name = name if tells_name else None
+        return refusal
 
 
-def _repeated(name: str | None, topic_id: bytes) -> _Result:
-    if name is None and topic_id == ZERO_UUID:
-        return _nothing_given()
-    what = "name" if name is not None else "id"
-    return _Result(
-        name=name, topic_id=topic_id, error_code=Error.INVALID_REQUEST, error_message=f"Duplicate topic {what}."
-    )
-
-
-def _nothing_given() -> _Result:
-    return _Result(name=None, error_code=Error.INVALID_REQUEST, error_message="Neither topic name nor id was given.")
+def _result(topic: Hashable, error: Error, message: str) -> _Result:
+    """A result about a name (str) or an id (bytes)."""
+    if isinstance(topic, bytes):
+        return _Result(name=None, topic_id=topic, error_code=error, error_message=message)
+    return _Result(name=str(topic), error_code=error, error_message=message)

@@ -7,12 +7,11 @@ says it.
 from __future__ import annotations
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
-from signalbox.broker.authorization import require_on_cluster
+from signalbox.broker.cluster_rights import require_cluster_right
 from signalbox.broker.ports import ActiveController
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.elect_leaders import ElectLeadersResponse
-from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
 _TOP_LEVEL_FROM = 1
@@ -24,7 +23,7 @@ class ElectLeadersHandler:
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> Answer:
-        require_on_cluster(self._authorizer, request.context, AclOperation.ALTER)
+        require_cluster_right(self._authorizer, request.context, ApiKey.ELECT_LEADERS)
         return self._elect(request)
 
     async def _elect(self, request: ApiRequest) -> FinalAnswer:

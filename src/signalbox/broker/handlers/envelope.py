@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from signalbox.broker.api_request import Answer, ApiRequest, CloseConnection, FinalAnswer, RawAnswer
+from signalbox.broker.api_request import Answer, ApiRequest, CloseConnection, FinalAnswer
 from signalbox.broker.cluster_action import may_act_on_cluster
 from signalbox.broker.envelope import unwrap
 from signalbox.broker.ports import ActiveController
@@ -31,6 +31,8 @@ class InnerRouter(Protocol):
     async def settle(self, request: ApiRequest, answer: Answer) -> FinalAnswer: ...
 
     def encode(self, request: ApiRequest, answer: Any) -> list[Any]: ...
+
+    def ended(self, request: ApiRequest, answer: Any, size_bytes: int) -> None: ...
 
 
 class EnvelopeHandler:
@@ -68,11 +70,12 @@ class EnvelopeHandler:
 
     async def _answer(self, inner: ApiRequest) -> FinalAnswer:
         answer = await self._router.settle(inner, self._router.answer(inner))
-        if isinstance(answer, RawAnswer):
-            return EnvelopeResponse(response_data=answer.payload)
         if says_not_controller(answer):
             return EnvelopeResponse(error_code=Error.NOT_CONTROLLER)
-        return EnvelopeResponse(response_data=b"".join(self._router.encode(inner, answer)))
+        data = b"".join(self._router.encode(inner, answer))
+        # Counted and audited under its own name, with its own principal and client id (F14).
+        self._router.ended(inner, answer, len(data))
+        return EnvelopeResponse(response_data=data)
 
     def _refused(self, request: ApiRequest, reason: str) -> None:
         context = request.context

@@ -7,16 +7,10 @@ Need ALTER and DESCRIBE on the cluster.
 from __future__ import annotations
 
 from signalbox.broker.api_request import Answer, ApiRequest
-from signalbox.broker.authorization import require_on_cluster
+from signalbox.broker.cluster_rights import require_cluster_right
 from signalbox.broker.ports import ActiveController
 from signalbox.protocol.api_table import ApiKey
-from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
-
-_NEEDS = {
-    ApiKey.ALTER_PARTITION_REASSIGNMENTS: AclOperation.ALTER,
-    ApiKey.LIST_PARTITION_REASSIGNMENTS: AclOperation.DESCRIBE,
-}
 
 
 class PartitionReassignmentsHandler:
@@ -28,5 +22,5 @@ class PartitionReassignmentsHandler:
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> Answer:
-        require_on_cluster(self._authorizer, request.context, _NEEDS[self._api_key])
+        require_cluster_right(self._authorizer, request.context, self._api_key)
         return self._controller.handle(self._api_key, request.body, request.context)

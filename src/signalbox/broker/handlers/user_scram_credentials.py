@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import require_on_cluster
+from signalbox.broker.cluster_rights import require_cluster_right
 from signalbox.broker.ports import ActiveController, StoredConfigs
 from signalbox.metadata.entity_config import user_of
 from signalbox.protocol.api_table import ApiKey
@@ -54,7 +55,7 @@ class AlterUserScramCredentialsHandler:
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> Answer:
-        require_on_cluster(self._authorizer, request.context, AclOperation.ALTER)
+        require_cluster_right(self._authorizer, request.context, ApiKey.ALTER_USER_SCRAM_CREDENTIALS)
         return self._controller.handle(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, request.body, request.context)
 
 

@@ -1,0 +1,106 @@
+"""Requests about many resources: what is asked, what is left of it, and one answer in the order of the request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.resource_requests import RESOURCE_REQUESTS
+from signalbox.common.ids import ZERO_UUID
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+
+_NAMES = ("a", "b", "c")
+DELETE = RESOURCE_REQUESTS[ApiKey.DELETE_TOPICS]
+State, Result = DeleteTopicsRequest.DeleteTopicState, DeleteTopicsResponse.DeletableTopicResult
+ID = b"\7" * 16
+
+
+def entry(api_key: int, name: str) -> Any:
+    request = API_TABLE[api_key].request
+    match api_key:
+        case ApiKey.CREATE_TOPICS:
+            return request.CreatableTopic(name=name)
+        case ApiKey.DELETE_TOPICS:
+            return request.DeleteTopicState(name=name)
+        case ApiKey.CREATE_PARTITIONS:
+            return request.CreatePartitionsTopic(name=name, assignments=None)
+        case _:
+            return request.AlterConfigsResource(resource_type=2, resource_name=name)
+
+
+def result(api_key: int, name: str, error_code: int) -> Any:
+    response = API_TABLE[api_key].response
+    match api_key:
+        case ApiKey.CREATE_TOPICS:
+            return response.CreatableTopicResult(name=name, error_code=error_code)
+        case ApiKey.DELETE_TOPICS:
+            return response.DeletableTopicResult(name=name, error_code=error_code)
+        case ApiKey.CREATE_PARTITIONS:
+            return response.CreatePartitionsTopicResult(name=name, error_code=error_code)
+        case _:
+            return response.AlterConfigsResourceResponse(resource_type=2, resource_name=name, error_code=error_code)
+
+
+@pytest.mark.spec("F6")
+@pytest.mark.parametrize("api_key", RESOURCE_REQUESTS, ids=lambda key: ApiKey(key).name)
+def test_each_api_of_the_table(api_key: int) -> None:
+    """`b` is refused; the controller, asked for the rest, answers in an order of its own."""
+    shape = RESOURCE_REQUESTS[api_key]
+    field = shape.asked[-1]
+    body = API_TABLE[api_key].request(**{field: [entry(api_key, name) for name in _NAMES]})
+    keys = [key for key, _ in shape.entries(body)]
+    assert dict(shape.times(body)) == dict.fromkeys(keys, 1)
+    assert shape.rest(body, {}) is body
+    assert shape.rest(body, dict.fromkeys(keys)) is None
+    refused = {keys[1]: result(api_key, "b", 29)}
+    assert [key for key, _ in shape.entries(shape.rest(body, refused))] == [keys[0], keys[2]]
+    assert [key for key, _ in shape.entries(body)] == keys, "the request itself stays as it is"
+    theirs = API_TABLE[api_key].response(
+        **{shape.answered: [result(api_key, name, 0) for name in ("c", "a")], "throttle_time_ms": 33}
+    )
+    whole = shape.merged(body, refused, theirs)
+    assert [each.error_code for each in getattr(whole, shape.answered)] == [0, 29, 0]
+    assert whole.throttle_time_ms == 33
+    alone = shape.merged(body, {key: result(api_key, name, 29) for key, name in zip(keys, _NAMES)}, None)
+    assert [each.error_code for each in getattr(alone, shape.answered)] == [29, 29, 29]
+
+
+def test_names_of_old_versions_are_resources_too() -> None:
+    body = DeleteTopicsRequest(topic_names=["x", "y"], timeout_ms=5)
+    rest = DELETE.rest(body, {"x": Result(name="x")})
+    assert (rest.topic_names, rest.timeout_ms) == (["y"], 5)
+    assert rest.encode(5)
+
+
+def test_a_topic_by_its_id_is_found_whether_its_name_is_told_or_not() -> None:
+    other = b"\x08" * 16
+    body = DeleteTopicsRequest(topics=[State(name=None, topic_id=other), State(name=None, topic_id=ID)])
+    answer = DeleteTopicsResponse(
+        responses=[Result(name="t", topic_id=ID), Result(name=None, topic_id=other, error_code=29)]
+    )
+    assert [each.topic_id for each in DELETE.merged(body, {}, answer).responses] == [other, ID]
+
+
+def test_a_topic_that_is_asked_for_in_two_ways_has_the_one_result_it_was_given() -> None:
+    body = DeleteTopicsRequest(topics=[State(name="t"), State(name=None, topic_id=ID)])
+    answer = DeleteTopicsResponse(responses=[Result(name="t", topic_id=ID, error_code=42)])
+    assert DELETE.merged(body, {}, answer).responses == answer.responses
+
+
+def test_what_is_no_entry_is_answered_for_itself() -> None:
+    body = DeleteTopicsRequest(topics=[State(name="gone"), State(name=None)])
+    refused: dict[Any, Any] = {ZERO_UUID: Result(name=None, error_code=42)}
+    answer = DeleteTopicsResponse(responses=[Result(name="gone", error_code=3)])
+    assert [each.error_code for each in DELETE.merged(body, refused, answer).responses] == [3, 42]
+
+
+@pytest.mark.parametrize("api_key", RESOURCE_REQUESTS, ids=lambda key: ApiKey(key).name)
+def test_what_is_named_twice_is_answered_as_often_as_kafka_does(api_key: int) -> None:
+    shape = RESOURCE_REQUESTS[api_key]
+    body = API_TABLE[api_key].request(**{shape.asked[-1]: [entry(api_key, "a"), entry(api_key, "a")]})
+    [key] = shape.times(body)
+    whole = shape.merged(body, {key: result(api_key, "a", 42)}, None)
+    configs = api_key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
+    assert len(getattr(whole, shape.answered)) == (2 if configs else 1)

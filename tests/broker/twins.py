@@ -150,9 +150,9 @@ class TwinSide:
         self.rollups = AuditRollups(self.trail, clock)
         replicas = self.broker.manager
         produce = ProduceHandler(replicas, self.cache, self.authorizer)
-        versions = ApiVersionsHandler(
-            AdvertisedVersions(NoController(), False), "cluster", 1, MisrouteLog(MetricRegistry(), self.trail, clock)
-        )
+        misroutes = MisrouteLog(MetricRegistry(), self.trail, clock)
+        advertised = AdvertisedVersions(NoController(), False)
+        versions = ApiVersionsHandler(advertised, "cluster", 1, misroutes, self.cache)
         handlers: dict[ApiKey, Any] = {
             ApiKey.PRODUCE: produce,
             ApiKey.FETCH: FetchHandler(replicas, self.cache, self.authorizer),

@@ -10,6 +10,7 @@ from signalbox.controller.failover import load_brokers, load_context, take_over
 from signalbox.controller.records import AclsSet, TopicDeletionRefused
 from signalbox.controller.replay import replay
 from signalbox.metadata.acl_entries import ACL_FOLDERS, encode_acls
+from signalbox.metadata.feature_levels import FinalizedFeatures
 from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
@@ -108,6 +109,7 @@ def test_everything_without_a_living_leader_is_elected() -> None:
 
 
 def test_a_quiet_takeover_changes_nothing_and_tells_everything() -> None:
-    decision = take_over(make_context(1, 2, topics={"t": {0: "1* 2"}}), inputs())
+    features = FinalizedFeatures({}, 0, True)
+    decision = take_over(make_context(1, 2, topics={"t": {0: "1* 2"}}, features=features), inputs())
     assert decision.records == ()
     assert LeadersAnnounced((tp(0),)) in decision.effects

@@ -66,7 +66,6 @@ def test_cluster_actions_are_what_brokers_send_each_other() -> None:
     assert {row.name for row in ROWS if row.cluster_action} == SPEC_C4 | {
         "WriteTxnMarkers",
         "AlterPartition",
-        "UpdateFeatures",
         "Envelope",
         "AllocateProducerIds",
     }

@@ -120,6 +120,7 @@ def test_kafkas_own_shell_reads_every_path(chroot: str) -> None:
         "/brokers/topics/seen/partitions/0/state": {"version", "leader", "leader_epoch", "controller_epoch", "isr"},
         "/config/topics/seen": {"version", "config"},
         "/config/brokers/2": {"version", "config"},
+        "/feature": {"version", "status", "features"},
     }  # fmt: skip
     printed = shell(chroot, *(f"get {path}" for path in paths), "get /controller_epoch", "ls /brokers/ids")
     objects = [json.loads(line) for line in printed if line.startswith("{")]

@@ -60,6 +60,10 @@ def _quota_entities(body: Any) -> Iterable[str]:
         yield ",".join(f"{kind}:{'<default>' if name is None else name}" for kind, name in named)
 
 
+def _features(body: Any) -> Iterable[str]:
+    return (f"{each.feature}={each.max_version_level}" for each in body.feature_updates)
+
+
 _NAMES: dict[int, Callable[[Any], Iterable[str]]] = {
     ApiKey.CREATE_TOPICS: _topic_names,
     ApiKey.CREATE_PARTITIONS: _topic_names,
@@ -72,6 +76,7 @@ _NAMES: dict[int, Callable[[Any], Iterable[str]]] = {
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: _reassigned_partitions,
     ApiKey.ALTER_CLIENT_QUOTAS: _quota_entities,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _scram_users,
+    ApiKey.UPDATE_FEATURES: _features,
     ApiKey.CONTROLLED_SHUTDOWN: lambda body: [f"broker {body.broker_id}"],
 }
 

@@ -1,7 +1,7 @@
 """Hot ApiVersions: a connection that asks the same once more gets the same table, as bytes.
 
 Only requests that claim no identity are remembered, and only after the generic path has accepted the software name
-on this connection, so that a hit changes nothing. The table's ranges and the name are compared on every hit.
+on this connection, so that a hit changes nothing. What the table offers and the name are compared on every hit.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ConnectionApiVersions:
         context = connection.context
         if (
             shape is None
-            or shape[0] is not owner.handler.ranges(context.control_plane)
+            or shape[0] is not owner.handler.offer(context.control_plane)
             or shape[2] != context.client_software_name
             or shape[3] != context.client_software_version
         ):
@@ -84,5 +84,5 @@ class ConnectionApiVersions:
         answer = self._owner.handler.table(self._version, context.control_plane)
         self.tally.stand_for(header, context)
         key, table = frame[KEY_AT:].tobytes(), b"".join(answer.encode_chunks(self._version))
-        ranges = self._owner.handler.ranges(context.control_plane)
-        self._shapes.remember(key, (ranges, table, name, software_version))
+        offer = self._owner.handler.offer(context.control_plane)
+        self._shapes.remember(key, (offer, table, name, software_version))

@@ -86,6 +86,7 @@ ROUTES: tuple[RouteRow, ...] = (
     RouteRow(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, _LOCAL, answers_long=True),
     RouteRow(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, _CONTROLLER, Audited.SINGLY),
     RouteRow(ApiKey.ALTER_PARTITION, _PEER, Audited.NEVER),
+    RouteRow(ApiKey.UPDATE_FEATURES, _CONTROLLER, Audited.SINGLY),
     RouteRow(ApiKey.ENVELOPE, _PEER, Audited.NEVER),
     RouteRow(ApiKey.DESCRIBE_CLUSTER, _LOCAL),
     RouteRow(ApiKey.ALLOCATE_PRODUCER_IDS, _PEER),

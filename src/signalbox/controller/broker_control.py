@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import ControllerContext, LiveBroker
 from signalbox.controller.decision import BrokersAnnounced, Decision, Effect, Inputs, LeadersAnnounced
+from signalbox.controller.feature_control import compatible_brokers
 from signalbox.controller.partition_control import bring_online, take_replicas_offline
 from signalbox.controller.reassignment import finish_moves
 from signalbox.controller.records import BrokerJoined, BrokerLeft, Record, ReplicasOffline
@@ -21,7 +22,7 @@ from signalbox.controller.topic_deletion import ask_again
 
 def brokers_changed(context: ControllerContext, inputs: Inputs, now: Mapping[int, LiveBroker]) -> Decision:
     """`now` is what the store has: elections, and who must be told what."""
-    before = context.brokers
+    before, now = context.brokers, compatible_brokers(now, context.features.levels)
     gone = [broker_id for broker_id in before if broker_id not in now]
     bounced = [
         broker_id

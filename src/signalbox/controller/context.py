@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from signalbox.common.ids import TopicPartition
 from signalbox.common.long_work import breathe
 from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.feature_levels import NO_FEATURES, FinalizedFeatures
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.producer_id_block import ProducerIdBlock
 from signalbox.metadata.registration import BrokerRegistration
@@ -90,6 +91,7 @@ class ControllerContext:
     producer_id_block: ProducerIdBlock | None = None
     producer_id_version: int = 0
     forwarded: Mapping[tuple[int, int, int], KeptOutcome] = field(default_factory=dict)
+    features: FinalizedFeatures = NO_FEATURES
 
     def is_replica_online(self, broker_id: int, partition: TopicPartition) -> bool:
         """Whether the broker lives, is not shutting down and has the replica in a working directory."""

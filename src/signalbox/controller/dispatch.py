@@ -12,6 +12,7 @@ from signalbox.controller.context import ControllerContext
 from signalbox.controller.controlled_shutdown import controlled_shutdown
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.election_control import elect_leaders
+from signalbox.controller.feature_control import update_features
 from signalbox.controller.partition_creation import create_partitions
 from signalbox.controller.producer_ids import allocate_producer_ids
 from signalbox.controller.quota_control import alter_client_quotas
@@ -36,6 +37,7 @@ DECISIONS: dict[ApiKey, Decide] = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: list_partition_reassignments,
     ApiKey.ALTER_CLIENT_QUOTAS: alter_client_quotas,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: alter_user_scram_credentials,
+    ApiKey.UPDATE_FEATURES: update_features,
     ApiKey.CONTROLLED_SHUTDOWN: controlled_shutdown,
     ApiKey.ALTER_PARTITION: alter_partition,
     ApiKey.ALLOCATE_PRODUCER_IDS: allocate_producer_ids,

@@ -24,6 +24,7 @@ from signalbox.controller.decision import (
     LeadersAnnounced,
     MetadataAnnounced,
 )
+from signalbox.controller.feature_control import compatible_brokers, features_set_up
 from signalbox.controller.forwarded_outcome import outcomes_of
 from signalbox.controller.partition_control import bring_online, take_replicas_offline
 from signalbox.controller.reassignment import finish_moves, resume_moves
@@ -38,6 +39,7 @@ from signalbox.controller.topic_deletion import (
 from signalbox.metadata import layout
 from signalbox.metadata.acl_entries import ROOT_OF, decode_acls, pattern_of
 from signalbox.metadata.entity_config import Configs, decode_configs
+from signalbox.metadata.feature_repository import read_features
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.partition_state import PartitionState, decode_partition_state
 from signalbox.metadata.producer_id_block import decode_producer_id_block
@@ -70,7 +72,8 @@ async def load_context(
         topics[name] = _topic(name, entries)
         if number % _TOPICS_PER_BREATH == _TOPICS_PER_BREATH - 1:
             await breathe()
-    brokers = await load_brokers(store)
+    features = await read_features(store)
+    brokers = compatible_brokers(await load_brokers(store), features.levels)
     block = await store.read(layout.PRODUCER_ID_BLOCK)
     marks = await store.children(layout.DELETE_TOPICS)
     return ControllerContext(
@@ -89,12 +92,13 @@ async def load_context(
         producer_id_block=decode_producer_id_block(block.data if block else None),
         producer_id_version=block.version if block else 0,
         forwarded=outcomes_of(await store.read_tree(layout.FORWARDED)),
+        features=features,
     )
 
 
 def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
     """Elections for everything without a living leader, and everything told to everybody."""
-    records: list[Record] = list(refuse_pending_deletions(context, inputs))
+    records: list[Record] = [*features_set_up(context), *refuse_pending_deletions(context, inputs)]
     settled = preview(context, records)
     default = inputs.settings.unclean_leader_election_enable
 

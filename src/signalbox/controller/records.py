@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import KeptOutcome, LiveBroker, ReplicaOfTopic
 from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.feature_levels import Levels
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.producer_id_block import ProducerIdBlock
 from signalbox.metadata.topic_assignment import TopicAssignment
@@ -64,6 +65,13 @@ class AclsSet:
 
     pattern: ResourcePattern
     entries: tuple[AccessControlEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturesFinalized:
+    """The finalized levels of all features from now on."""
+
+    levels: Levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +162,7 @@ Record = (
     | PartitionStateChanged
     | ConfigsSet
     | AclsSet
+    | FeaturesFinalized
     | ForwardedOutcomeKept
     | ForwardedOutcomesDropped
     | TopicDeletionStarted

@@ -26,6 +26,7 @@ from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, Delet
 from signalbox.protocol.messages.elect_leaders import ElectLeadersResponse
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
 from signalbox.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsResponse
+from signalbox.protocol.messages.update_features import UpdateFeaturesResponse
 
 
 def refuse(api_key: int, request: Any, error: Error) -> Message:
@@ -184,6 +185,9 @@ REFUSALS: dict[ApiKey, Callable[[Any, Error], Message]] = {
     ),
     ApiKey.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,
+    ApiKey.UPDATE_FEATURES: lambda request, error: UpdateFeaturesResponse(
+        error_code=error, error_message=error.message
+    ),
     ApiKey.CONTROLLED_SHUTDOWN: _controlled_shutdown,
     ApiKey.ALTER_PARTITION: lambda request, error: AlterPartitionResponse(error_code=error),
     ApiKey.ALLOCATE_PRODUCER_IDS: lambda request, error: AllocateProducerIdsResponse(error_code=error),

@@ -24,6 +24,7 @@ from signalbox.controller.context import (
 from signalbox.metadata import layout
 from signalbox.metadata.acl_entries import acl_path, change_path_and_data, encode_acls
 from signalbox.metadata.entity_config import Configs, encode_config_change, encode_configs
+from signalbox.metadata.feature_levels import UNKNOWN_EPOCH, FinalizedFeatures, encode_features
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.store.port import Create, Delete, Operation, Write
 from signalbox.metadata.topic_assignment import TopicAssignment
@@ -193,6 +194,16 @@ def _acls_set(draft: _Draft, record: rec.AclsSet) -> None:
     draft.store(Create(change_path, news, numbered=True))
 
 
+def _features_finalized(draft: _Draft, record: rec.FeaturesFinalized) -> None:
+    epoch, payload = draft.see("features").epoch, encode_features(record.levels)
+    draft.store(
+        Create(layout.FEATURE, payload)
+        if epoch == UNKNOWN_EPOCH
+        else Write(layout.FEATURE, payload, expected_version=epoch)
+    )
+    draft.put("features", FinalizedFeatures(record.levels, epoch + 1, True))
+
+
 def _deletion_started(draft: _Draft, record: rec.TopicDeletionStarted) -> None:
     draft.store(Create(layout.delete_topic_path(record.topic)))
     assignment = draft.see("topics")[record.topic].assignment
@@ -292,6 +303,7 @@ _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.PartitionStateChanged: _state_changed,
     rec.ConfigsSet: _configs_set,
     rec.AclsSet: _acls_set,
+    rec.FeaturesFinalized: _features_finalized,
     rec.ForwardedOutcomeKept: _outcome_kept,
     rec.ForwardedOutcomesDropped: _outcomes_dropped,
     rec.TopicDeletionStarted: _deletion_started,

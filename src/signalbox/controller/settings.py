@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from signalbox.common.config_table import ConfigTable
+from signalbox.metadata.feature_levels import SUPPORTED_FEATURES, LevelRanges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +15,7 @@ class ControllerSettings:
     term to the first look at the balance of leaders (a constant in Kafka). `forwarded_outcome_ms`: how long a broker
     may still repeat a forwarded request (twice request.timeout.ms). `inter_broker_listener` is the resolved name.
     `static_configs` is what server.properties sets (defaults of topic configs come from it); `broker_config_table` says
-    which broker keys can be changed while brokers run."""
+    which broker keys can be changed while brokers run, `supported_features` which levels this node can work with."""
 
     num_partitions: int = 1
     default_replication_factor: int = 1
@@ -28,3 +29,4 @@ class ControllerSettings:
     inter_broker_listener: str = "PLAINTEXT"
     static_configs: Mapping[str, str] = field(default_factory=dict)
     broker_config_table: ConfigTable = field(default_factory=lambda: ConfigTable(()))
+    supported_features: LevelRanges = field(default_factory=lambda: SUPPORTED_FEATURES)

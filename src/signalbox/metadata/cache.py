@@ -1,4 +1,5 @@
-"""A broker's own copy of the cluster's metadata, fed by the controller's UpdateMetadata requests.
+"""A broker's own copy of the cluster's metadata, fed by the controller's UpdateMetadata requests; finalized features,
+which these do not tell, come from the store.
 
 Readers take `cache.image` once per request and stay with it. Who must act on a change subscribes; who must wait for
 one uses `wait_until`, which costs nothing between changes.
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from signalbox.metadata.delta import apply_update_metadata
+from signalbox.metadata.feature_levels import FinalizedFeatures
 from signalbox.metadata.image import EMPTY_IMAGE, MetadataImage
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 
@@ -35,8 +37,17 @@ class MetadataCache:
         """Take over one UpdateMetadata. Epochs are the caller's business (facts §4.4)."""
         old = self.image
         new, changed_topics = apply_update_metadata(old, request)
-        self.image = new
         self._warn_of_uneven_listeners(old, new)
+        self._take(new, changed_topics)
+
+    def apply_features(self, features: FinalizedFeatures) -> None:
+        """Take over what is finalized now."""
+        old = self.image
+        controller = (old.controller_id, old.controller_epoch)
+        self._take(MetadataImage(old.brokers, old.topics, old.topic_names, controller, old.stamp + 1, features), set())
+
+    def _take(self, new: MetadataImage, changed_topics: set[str]) -> None:
+        old, self.image = self.image, new
         for listener in list(self._listeners):
             try:
                 listener(old, new, changed_topics)

@@ -44,6 +44,7 @@ def apply_update_metadata(image: MetadataImage, request: UpdateMetadataRequest) 
         topic_names if changed else image.topic_names,
         (controller_id, request.controller_epoch),
         image.stamp + 1,
+        image.features,
     )
     return after, changed
 

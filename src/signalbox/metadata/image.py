@@ -1,4 +1,4 @@
-"""What a broker knows of the cluster, as one value: brokers, topics, the controller.
+"""What a broker knows of the cluster, as one value: brokers, topics, the controller, finalized features.
 
 An image is never changed: `delta.py` makes the next one, sharing whatever stayed the same, and readers keep the one
 they began with. `stamp` grows with every image of a cache, so that prepared answers can be told to be out of date.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from signalbox.common.endpoint import Endpoint
 from signalbox.common.ids import ZERO_UUID
+from signalbox.metadata.feature_levels import NO_FEATURES, FinalizedFeatures
 
 NO_CONTROLLER = -1
 
@@ -49,7 +50,7 @@ class TopicImage:
 class MetadataImage:
     """The cluster at one moment. Treat every mapping in it as read-only."""
 
-    __slots__ = ("_nodes", "brokers", "controller_epoch", "controller_id", "stamp", "topic_names", "topics")
+    __slots__ = ("_nodes", "brokers", "controller_epoch", "controller_id", "features", "stamp", "topic_names", "topics")
 
     def __init__(
         self,
@@ -58,12 +59,14 @@ class MetadataImage:
         topic_names: Mapping[bytes, str],
         controller: tuple[int, int] = (NO_CONTROLLER, 0),
         stamp: int = 0,
+        features: FinalizedFeatures = NO_FEATURES,
     ) -> None:
         self.brokers = brokers
         self.topics = topics
         self.topic_names = topic_names
         self.controller_id, self.controller_epoch = controller
         self.stamp = stamp
+        self.features = features
         self._nodes: dict[str, dict[int, Endpoint]] = {}
 
     def nodes(self, listener_name: str) -> dict[int, Endpoint]:

@@ -25,6 +25,7 @@ ISR_CHANGES = "/isr_change_notification"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
 LOG_DIR_EVENT_PREFIX = "/log_dir_event_notification/log_dir_event_"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
+FEATURE = "/feature"  # made by the controller
 ACLS = "/kafka-acl"
 ACL_CHANGES = "/kafka-acl-changes"
 ACL_CHANGE_PREFIX = "/kafka-acl-changes/acl_changes_"

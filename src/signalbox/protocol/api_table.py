@@ -70,7 +70,7 @@ _ROWS = """
  50 DescribeUserScramCredentials   0      0+
  51 AlterUserScramCredentials      0      0+    forwardable
  56 AlterPartition                 0-3    0+    cluster_action
- 57 UpdateFeatures                 0-2    0+    forwardable cluster_action
+ 57 UpdateFeatures                 0-2    0+    forwardable
  58 Envelope                       0      0+    cluster_action
  60 DescribeCluster                0-2    0+
  61 DescribeProducers              0      0+

@@ -18,6 +18,7 @@ from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from signalbox.wiring.configuration import NodeConfig
+from signalbox.wiring.finalized_features import refuse_unsupported_features
 from signalbox.wiring.housekeeping import Housekeeping
 from signalbox.wiring.metadata_store import open_store, refuse_unfinished_copy
 from signalbox.wiring.own_registration import own_registration
@@ -55,6 +56,7 @@ class Node:
         OSError, RuntimeError, StoreError and KafkaError when it fails otherwise."""
         store = self._store = await open_store(self.config.values, self.clock)
         await refuse_unfinished_copy(store, self.config.values)
+        await refuse_unsupported_features(store, self.config.values)
         await create_roots(store)
         cluster_id = await read_or_create_cluster_id(store)
         parts = self._parts = await build_parts(self.config, store, cluster_id, self.clock, self._fail)

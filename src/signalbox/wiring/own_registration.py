@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from signalbox.metadata.feature_levels import SUPPORTED_FEATURES
 from signalbox.metadata.registration import BrokerRegistration
 from signalbox.network.listener_table import ListenerTable
 from signalbox.wiring.configuration import NodeConfig
@@ -15,6 +16,7 @@ def own_registration(config: NodeConfig, table: ListenerTable, now_ms: int) -> B
         endpoints=table.advertised_endpoints(),
         rack=config["broker.rack"],
         timestamp_ms=now_ms,
+        features=dict(SUPPORTED_FEATURES),
         inter_broker_listener=inter_broker,
         control_plane_listener=table.control_plane_listener_name,
         privileged_listener=None if privileged == inter_broker else privileged,

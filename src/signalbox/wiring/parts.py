@@ -58,6 +58,7 @@ from signalbox.wiring.controller_parts import build_controller
 from signalbox.wiring.controller_requests import ChannelVersions
 from signalbox.wiring.controller_ways import ControllerWays, build_controller_ways
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
+from signalbox.wiring.finalized_features import follow_features
 from signalbox.wiring.guards import Guards, read_guards
 from signalbox.wiring.handler_table import HandlerParts, build_handlers
 from signalbox.wiring.hot_path import build_hot_path
@@ -150,6 +151,7 @@ class NodeParts:
         self.data.replicas.close()
         self.data.logs.close(self.epochs.broker_epoch)
         await self.around.repository.stop()
+        await self.around.features.stop()
         if self.around.acls is not None:
             await self.around.acls.stop()
         if self.metrics_page is not None:
@@ -170,6 +172,8 @@ async def build_parts(
     if acls is not None:
         await acls.start()
     cache = MetadataCache()
+    features = follow_features(store, cache, fail)
+    await features.start()
     ways = build_controller_ways(config.listeners, store, cluster_id, guards, trail.metrics)
     controller, peers = build_controller(
         config, store, cluster_id, cache, guards, told(guards.policies, trail.audit), trail.metrics, clock
@@ -181,6 +185,7 @@ async def build_parts(
         cache=cache,
         repository=repository,
         acls=acls,
+        features=features,
         dynamic=dynamic,
         guards=guards,
         channel=ways.channel,

@@ -15,6 +15,7 @@ from signalbox.coordinator.opening import open_group_coordinator
 from signalbox.metadata.acl_repository import AclRepository
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.metadata.feature_repository import FeatureRepository
 from signalbox.replication.config_rows import replication_config
 from signalbox.replication.leader_channel import ReconnectingChannels
 from signalbox.replication.replica_manager import ReplicaManager
@@ -47,6 +48,7 @@ class Surroundings:
     cache: MetadataCache
     repository: ConfigRepository
     acls: AclRepository | None
+    features: FeatureRepository
     dynamic: DynamicBrokerConfig
     guards: Guards
     channel: ControllerChannel

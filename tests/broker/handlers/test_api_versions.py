@@ -12,6 +12,8 @@ from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.broker.misroutes import MisrouteLog
 from signalbox.common.clock import ManualClock
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.feature_levels import FinalizedFeatures
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import RequestHeader, decode_response_header
@@ -26,9 +28,11 @@ class Alone:
         return None
 
 
-def handler(sink: Recorded | None = None, forced: bool = False) -> ApiVersionsHandler:
+def handler(
+    sink: Recorded | None = None, forced: bool = False, cache: MetadataCache | None = None
+) -> ApiVersionsHandler:
     misroutes = MisrouteLog(MetricRegistry(), sink or Recorded(), ManualClock())
-    return ApiVersionsHandler(AdvertisedVersions(Alone(), forced), "cluster", 1, misroutes)
+    return ApiVersionsHandler(AdvertisedVersions(Alone(), forced), "cluster", 1, misroutes, cache or MetadataCache())
 
 
 def ask(version: int, who: Any = None, sink: Recorded | None = None, forced: bool = False, **fields: Any) -> Any:
@@ -41,6 +45,25 @@ def test_the_table(version: int) -> None:
     ranges = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
     assert (answer.error_code, ranges[ApiKey.API_VERSIONS], ranges[ApiKey.PRODUCE]) == (0, (0, 5), (0, 13))
     assert answer.finalized_features_epoch == -1
+
+
+def test_features_are_told_as_they_stand() -> None:
+    cache = MetadataCache()
+    made = handler(cache=cache)
+
+    def told(version: int) -> tuple[list[tuple[str, int, int]], int, list[tuple[str, int]]]:
+        answer = answer_to(made, request_of(ApiVersionsRequest(**(NAMED if version >= 3 else {})), version))
+        decoded = ApiVersionsResponse.decode(b"".join(map(bytes, answer.encode_chunks(version))), version)
+        supported = [(each.name, each.min_version, each.max_version) for each in decoded.supported_features]
+        levels = [(each.name, each.max_version_level) for each in decoded.finalized_features]
+        return supported, decoded.finalized_features_epoch, levels
+
+    assert told(4) == ([("signalbox.version", 1, 1)], -1, [])
+    assert told(2) == ([], -1, [])
+    cache.apply_features(FinalizedFeatures({"signalbox.version": 1}, 3, True))
+    assert told(4) == ([("signalbox.version", 1, 1)], 3, [("signalbox.version", 1)])
+    cache.apply_features(FinalizedFeatures({}, 4, True))
+    assert told(3) == ([("signalbox.version", 1, 1)], 4, [])
 
 
 @pytest.mark.parametrize("version", [6, 32767, -1])

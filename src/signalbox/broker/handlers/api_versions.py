@@ -4,16 +4,21 @@ Order of checks (KIP-511, KIP-1242): a version we do not have is answered in the
 and our own range; a bad software name, or just one half of the identity, is INVALID_REQUEST with an empty table;
 another cluster or node is REBOOTSTRAP_REQUIRED with an empty table. Before authentication as after it, and the
 answer never says which half was wrong. The socket stays open after each of these.
+
+From version 3 on the answer tells which features this release supports and which are finalized (KIP-584).
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
-from signalbox.broker.advertised_versions import AdvertisedVersions
+from signalbox.broker.advertised_versions import AdvertisedVersions, Ranges
 from signalbox.broker.api_request import Answer, ApiRequest, RawAnswer
 from signalbox.broker.misroutes import MisrouteLog
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.feature_levels import SUPPORTED_FEATURES, FinalizedFeatures
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import encode_response_header
@@ -36,11 +41,28 @@ class EncodedBody:
         return self.chunks
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What an answer depends on; the same object as long as nothing has changed."""
+
+    ranges: Ranges
+    features: FinalizedFeatures
+
+
 class ApiVersionsHandler:
     """Compares identities and answers with the advertised ranges, cached as bytes."""
 
-    def __init__(self, advertised: AdvertisedVersions, cluster_id: str, node_id: int, misroutes: MisrouteLog) -> None:
-        self.ranges = advertised.ranges  # what a cached table depends on: the same object as long as it holds
+    def __init__(
+        self,
+        advertised: AdvertisedVersions,
+        cluster_id: str,
+        node_id: int,
+        misroutes: MisrouteLog,
+        cache: MetadataCache,
+    ) -> None:
+        self._advertised = advertised
+        self._cache = cache
+        self._offers: dict[bool, Offer] = {}
         self._cluster_id = cluster_id
         self._node_id = node_id
         self._misroutes = misroutes
@@ -76,20 +98,37 @@ class ApiVersionsHandler:
         )
         return Error.REBOOTSTRAP_REQUIRED
 
+    def offer(self, control_plane: bool) -> Offer:
+        """What is offered now."""
+        ranges, features = self._advertised.ranges(control_plane), self._cache.image.features
+        offer = self._offers.get(control_plane)
+        if offer is None or offer.ranges is not ranges or offer.features is not features:
+            offer = self._offers[control_plane] = Offer(ranges, features)
+        return offer
+
     def table(self, version: int, control_plane: bool) -> EncodedBody:
         """The answer when nothing is wrong."""
-        ranges = self.ranges(control_plane)
+        offer = self.offer(control_plane)
         cached = self._bodies.get((version, control_plane))
-        if cached is not None and cached[0] is ranges:
+        if cached is not None and cached[0] is offer:
             return cached[1]
+        named, finalized = ApiVersionsResponse.SupportedFeatureKey, ApiVersionsResponse.FinalizedFeatureKey
         response = ApiVersionsResponse(
             api_keys=[
                 ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high)
-                for key, (low, high) in ranges.items()
-            ]
+                for key, (low, high) in offer.ranges.items()
+            ],
+            supported_features=[
+                named(name=name, min_version=low, max_version=high) for name, (low, high) in SUPPORTED_FEATURES.items()
+            ],
+            finalized_features_epoch=offer.features.epoch,
+            finalized_features=[
+                finalized(name=name, max_version_level=level, min_version_level=level)
+                for name, level in offer.features.levels.items()
+            ],
         )
         made = EncodedBody(response.encode(version))
-        self._bodies[version, control_plane] = (ranges, made)
+        self._bodies[version, control_plane] = (offer, made)
         return made
 
     def _unsupported(self, request: ApiRequest) -> RawAnswer:

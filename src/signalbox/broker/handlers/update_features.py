@@ -1,0 +1,23 @@
+"""UpdateFeatures (key 57): answered by the active controller; other brokers forward. KIP-584, KIP-778; versions 0-2.
+
+Needs ALTER on the cluster. Which levels can be finalized is `controller/feature_control`'s.
+"""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.authorization import require_on_cluster
+from signalbox.broker.ports import ActiveController
+from signalbox.protocol.api_table import ApiKey
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+
+
+class UpdateFeaturesHandler:
+    def __init__(self, controller: ActiveController, authorizer: Authorizer) -> None:
+        self._controller = controller
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        require_on_cluster(self._authorizer, request.context, AclOperation.ALTER)
+        return self._controller.handle(ApiKey.UPDATE_FEATURES, request.body, request.context)

@@ -1,0 +1,113 @@
+"""UpdateFeatures as a decision (KIP-584), and which brokers finalized features keep out of the cluster.
+
+The rules and words are those of Apache Kafka 4: all updates of a request are made or none, and the error is told at
+the top. Level 0 takes a feature back. No level here loses anything when it is taken back, so that a safe downgrade
+does what an unsafe one does. What is stored, and where, is as in Kafka under ZooKeeper.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+
+from signalbox.controller.context import ControllerContext, LiveBroker
+from signalbox.controller.decision import Decision, Inputs, Visibility
+from signalbox.controller.records import FeaturesFinalized, Record
+from signalbox.metadata.feature_levels import Levels, incompatible
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+
+log = logging.getLogger(__name__)
+
+_Update = UpdateFeaturesRequest.FeatureUpdateKey
+_Result = UpdateFeaturesResponse.UpdatableFeatureResult
+
+
+class UpgradeType(IntEnum):
+    """FeatureUpdate.UpgradeType of Kafka's clients."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+def update_features(context: ControllerContext, inputs: Inputs, request: UpdateFeaturesRequest) -> Decision:
+    """Raise, lower or take back finalized levels. The answer waits until this broker's metadata shows them."""
+    present = context.features.levels
+    levels = dict(present)
+    updates = {update.feature: update for update in request.feature_updates}
+    for name, update in updates.items():
+        try:
+            level = _level(context, inputs, update)
+        except KafkaError as refusal:
+            message = f"The update failed for all features since the following feature had an error: {refusal.message}"
+            return Decision(response=UpdateFeaturesResponse(error_code=refusal.error, error_message=message))
+        levels[name] = level
+        if level == 0:
+            del levels[name]
+    results = [_Result(feature=name, error_message=None) for name in updates]
+    response = UpdateFeaturesResponse(error_message=None, results=results)
+    if request.validate_only or levels == present:
+        return Decision(response=response)
+    epoch = context.features.epoch + 1
+    late = UpdateFeaturesResponse(
+        error_code=Error.FEATURE_UPDATE_FAILED, error_message="The change is stored and was not seen in time."
+    )
+    return Decision(
+        records=(FeaturesFinalized(levels),),
+        response=response,
+        visibility=Visibility(lambda image: image.features.epoch >= epoch, request.timeout_ms, lambda: late),
+    )
+
+
+def _level(context: ControllerContext, inputs: Inputs, update: _Update) -> int:
+    """The level that is asked for; KafkaError(INVALID_UPDATE_VERSION) when it cannot be finalized."""
+    name, level = update.feature, update.max_version_level
+    present = context.features.levels.get(name, 0)
+    kind = UpgradeType.SAFE_DOWNGRADE if update.allow_downgrade else update.upgrade_type
+    problem = None
+    if kind not in tuple(UpgradeType):
+        problem = "The controller does not support the given upgrade type."
+    elif level < 0:
+        problem = "A feature version cannot be less than 0."
+    elif lacking := next(_unsupported(context, inputs, name, level), None):
+        problem = lacking
+    elif level < present and kind == UpgradeType.UPGRADE:
+        problem = (
+            "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe"
+            " downgrade."
+        )
+    elif level > present and kind != UpgradeType.UPGRADE:
+        problem = "Can't downgrade to a newer version."
+    if problem is not None:
+        raise KafkaError(Error.INVALID_UPDATE_VERSION, f"Invalid update version {level} for feature {name}. {problem}")
+    return level
+
+
+def _unsupported(context: ControllerContext, inputs: Inputs, name: str, level: int) -> Iterator[str]:
+    """Who cannot work with that level, the controller first; 0 suits everybody."""
+    nodes = {f"Local controller {context.controller_id}": inputs.settings.supported_features}
+    nodes |= {f"Broker {each}": broker.registration.features for each, broker in sorted(context.brokers.items())}
+    for node, supported in nodes.items() if level else ():
+        low, high = supported.get(name, (0, 0))
+        if high == 0:
+            yield f"{node} does not support this feature."
+        elif not low <= level <= high:
+            yield f"{node} only supports versions {low if low == high else f'{low}-{high}'}"
+
+
+def compatible_brokers(brokers: Mapping[int, LiveBroker], finalized: Levels) -> dict[int, LiveBroker]:
+    """Those that support what is finalized. The others are told of in the log: they are no members."""
+    members = {}
+    for broker_id, broker in brokers.items():
+        if lacking := incompatible(broker.registration.features, finalized):
+            log.error("broker %d is left out of the cluster: %s", broker_id, "; ".join(lacking))
+        else:
+            members[broker_id] = broker
+    return members
+
+
+def features_set_up(context: ControllerContext) -> tuple[Record, ...]:
+    """A cluster that has no finalized features yet, or has them disabled, begins with none, as in Kafka."""
+    return () if context.features.enabled else (FeaturesFinalized({}),)

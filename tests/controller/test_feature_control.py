@@ -1,0 +1,180 @@
+"""UpdateFeatures: which levels are finalized, which are refused, and in whose words (Kafka 4's)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from signalbox.controller.broker_control import brokers_changed
+from signalbox.controller.context import ControllerContext, LiveBroker
+from signalbox.controller.decision import Decision, Inputs
+from signalbox.controller.failover import take_over
+from signalbox.controller.feature_control import UpgradeType, compatible_brokers, update_features
+from signalbox.controller.records import FeaturesFinalized
+from signalbox.controller.replay import replay
+from signalbox.controller.settings import ControllerSettings
+from signalbox.metadata.feature_levels import FinalizedFeatures, encode_features
+from signalbox.metadata.image import MetadataImage
+from signalbox.metadata.layout import FEATURE
+from signalbox.metadata.store.port import Create, Write
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.update_features import UpdateFeaturesRequest
+from tests.controller.cluster import inputs, registration
+from tests.controller.contexts import after, make_context
+
+UP, SAFE, UNSAFE = UpgradeType
+_FAILED = "The update failed for all features since the following feature had an error: "
+
+
+def brokers(**features: tuple[int, int]) -> dict[int, LiveBroker]:
+    return {each: LiveBroker(registration(each, features=dict(features)), each * 100) for each in (1, 2)}
+
+
+def context_with(levels: dict[str, int], epoch: int = 4, **ranges: tuple[int, int]) -> ControllerContext:
+    features = FinalizedFeatures(levels, epoch, True)
+    return make_context(brokers=brokers(**(ranges or {"f": (1, 3), "g": (2, 2)})), features=features)
+
+
+def supporting() -> Inputs:
+    return replace(inputs(), settings=ControllerSettings(supported_features={"f": (1, 3), "g": (2, 2)}))
+
+
+def update(feature: str, level: int, kind: int = UP, *, allow_downgrade: bool = False) -> Any:
+    return UpdateFeaturesRequest.FeatureUpdateKey(
+        feature=feature, max_version_level=level, upgrade_type=kind, allow_downgrade=allow_downgrade
+    )
+
+
+def decided(context: ControllerContext, *updates: Any, **fields: Any) -> Decision:
+    return update_features(context, supporting(), UpdateFeaturesRequest(feature_updates=list(updates), **fields))
+
+
+def error(decision: Decision) -> tuple[Error, str | None]:
+    response: Any = decision.response
+    return Error.of(response.error_code), response.error_message
+
+
+@pytest.mark.spec("F2")
+@pytest.mark.parametrize(
+    ("present", "asked", "levels"),
+    [
+        ({}, update("f", 2), {"f": 2}),
+        ({"f": 1}, update("f", 3), {"f": 3}),
+        ({"f": 3}, update("f", 1, SAFE), {"f": 1}),
+        ({"f": 3}, update("f", 1, UNSAFE), {"f": 1}),
+        ({"f": 3}, update("f", 1, allow_downgrade=True), {"f": 1}),  # version 0
+        ({"f": 3, "g": 2}, update("f", 0, SAFE), {"g": 2}),
+    ],
+)
+def test_levels_rise_and_fall(present: dict[str, int], asked: Any, levels: dict[str, int]) -> None:
+    decision = decided(context_with(present), asked)
+    assert decision.records == (FeaturesFinalized(levels),)
+    assert error(decision) == (Error.NONE, None)
+    response: Any = decision.response
+    assert [(each.feature, each.error_code) for each in response.results] == [(asked.feature, 0)]
+
+
+@pytest.mark.parametrize(
+    ("present", "asked", "problem"),
+    [
+        ({}, update("f", 4), "Invalid update version 4 for feature f. Local controller 1 only supports versions 1-3"),
+        ({}, update("g", 1), "Invalid update version 1 for feature g. Local controller 1 only supports versions 2"),
+        (
+            {},
+            update("metadata.version", 20),
+            "Invalid update version 20 for feature metadata.version. Local controller 1 does not support this feature.",
+        ),
+        ({}, update("", 1), "Invalid update version 1 for feature . Local controller 1 does not support this feature."),
+        ({}, update("f", -1), "Invalid update version -1 for feature f. A feature version cannot be less than 0."),
+        (
+            {},
+            update("f", 1, 0),
+            "Invalid update version 1 for feature f. The controller does not support the given upgrade type.",
+        ),
+        (
+            {"f": 2},
+            update("f", 1),
+            "Invalid update version 1 for feature f. Can't downgrade the version of this feature without setting the"
+            " upgrade type to either safe or unsafe downgrade.",
+        ),
+        ({"f": 2}, update("f", 3, SAFE), "Invalid update version 3 for feature f. Can't downgrade to a newer version."),
+        ({}, update("f", 1, UNSAFE), "Invalid update version 1 for feature f. Can't downgrade to a newer version."),
+    ],
+)
+def test_what_is_refused_in_kafkas_words(present: dict[str, int], asked: Any, problem: str) -> None:
+    decision = decided(context_with(present), asked)
+    assert error(decision) == (Error.INVALID_UPDATE_VERSION, _FAILED + problem)
+    assert not decision.records
+
+
+def test_every_living_broker_must_support_the_level() -> None:
+    context = context_with({})
+    older = {**context.brokers, 2: LiveBroker(registration(2, features={"f": (1, 2)}), 200)}
+    decision = decided(replace(context, brokers=older), update("f", 3))
+    told = "Invalid update version 3 for feature f. Broker 2 only supports versions 1-2"
+    assert error(decision) == (Error.INVALID_UPDATE_VERSION, _FAILED + told)
+    older[2] = LiveBroker(registration(2), 200)
+    decision = decided(replace(context, brokers=older), update("f", 1))
+    told = "Invalid update version 1 for feature f. Broker 2 does not support this feature."
+    assert error(decision) == (Error.INVALID_UPDATE_VERSION, _FAILED + told)
+
+
+def test_one_bad_update_spoils_all() -> None:
+    decision = decided(context_with({}), update("f", 1), update("g", 9))
+    assert (error(decision)[0], decision.records) == (Error.INVALID_UPDATE_VERSION, ())
+
+
+@pytest.mark.parametrize(
+    ("asked", "fields"),
+    [
+        (update("f", 2), {}),  # as it is
+        (update("f", 3), {"validate_only": True}),
+        (update("unknown", 0, SAFE), {}),  # taking back what is not there
+    ],
+)
+def test_nothing_is_stored_when_nothing_changes_or_is_only_tried(asked: Any, fields: dict[str, Any]) -> None:
+    decision = decided(context_with({"f": 2}), asked, **fields)
+    assert (error(decision)[0], decision.records, decision.visibility) == (Error.NONE, (), None)
+    refused = decided(context_with({"f": 2}), update("f", 1), **fields)
+    assert error(refused)[0] is Error.INVALID_UPDATE_VERSION
+
+
+def test_the_answer_waits_until_the_change_shows_here() -> None:
+    visibility = decided(context_with({}, epoch=4), update("f", 1), timeout_ms=700).visibility
+    assert visibility is not None
+    assert visibility.timeout_ms == 700
+    shown = [
+        visibility.holds(MetadataImage({}, {}, {}, features=FinalizedFeatures({}, epoch, True))) for epoch in (4, 5, 6)
+    ]
+    assert shown == [False, True, True]
+    late: Any = visibility.when_late()
+    assert late.error_code == Error.FEATURE_UPDATE_FAILED
+
+
+def test_what_is_stored_names_the_version_before() -> None:
+    context = context_with({}, epoch=4)
+    now, operations = replay(context, decided(context, update("f", 1)).records)
+    assert operations == [Write(FEATURE, encode_features({"f": 1}), 4)]
+    assert now.features == FinalizedFeatures({"f": 1}, 5, True)
+
+
+def test_a_new_cluster_begins_with_nothing_finalized() -> None:
+    fresh = make_context(1)
+    decision = take_over(fresh, inputs())
+    assert replay(fresh, decision.records)[1] == [Create(FEATURE, encode_features({}))]
+    assert after(fresh, decision).features == FinalizedFeatures({}, 0, True)
+    disabled = make_context(1, features=FinalizedFeatures({}, 3, False))
+    assert replay(disabled, take_over(disabled, inputs()).records)[1] == [Write(FEATURE, encode_features({}), 3)]
+    enabled = context_with({"f": 1})
+    assert not any(isinstance(record, FeaturesFinalized) for record in take_over(enabled, inputs()).records)
+
+
+def test_a_broker_that_lacks_a_finalized_feature_is_no_member(caplog: pytest.LogCaptureFixture) -> None:
+    context = context_with({"f": 2})
+    stranger = LiveBroker(registration(3), 300)
+    assert brokers_changed(context, inputs(), {**context.brokers, 3: stranger}) == Decision()
+    assert "broker 3 is left out of the cluster: f is finalized at 2 and not supported" in caplog.text
+    able = LiveBroker(registration(3, features={"f": (1, 2)}), 300)
+    assert sorted(compatible_brokers({**context.brokers, 3: able}, {"f": 2})) == [1, 2, 3]

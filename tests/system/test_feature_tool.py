@@ -1,0 +1,56 @@
+"""kafka-features of Apache Kafka against a running cluster: described, raised, lowered, refused (SPEC F2)."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import pytest
+
+from tests.system.clusters import RoutedCluster, until
+from tests.system.console_tools import tool, tried
+from tests.system.provision import command, java_class
+
+NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
+pytestmark = pytest.mark.timeout(240)
+SPAN = r"SupportedMinVersion: 1\s+SupportedMaxVersion: 1"
+LINE = rf"Feature: signalbox.version\s+{SPAN}\s+FinalizedVersionLevel: (\d)\s+Epoch: (\d+)"
+
+
+@pytest.mark.slow
+@pytest.mark.spec("F2")
+def test_a_feature_is_raised_and_lowered_and_every_broker_tells(cluster: RoutedCluster, kafka_bootstrap: str) -> None:
+    at = ["--bootstrap-server", kafka_bootstrap]
+    feature = ["--feature", "signalbox.version=1"]
+
+    def described(address: str) -> tuple[int, int]:
+        found = re.search(LINE, out := tool("kafka-features", "--bootstrap-server", address, "describe"))
+        assert found, out
+        return int(found[1]), int(found[2])
+
+    level, epoch = described(kafka_bootstrap)
+    assert level == 0
+    dry = tool("kafka-features", *at, "upgrade", "--dry-run", *feature)
+    assert "signalbox.version can be upgraded to 1." in dry
+    assert described(kafka_bootstrap) == (0, epoch)
+    assert "signalbox.version was upgraded to 1." in tool("kafka-features", *at, "upgrade", *feature)
+    for address in kafka_bootstrap.split(","):
+        until(lambda address=address: described(address) == (1, epoch + 1), f"level 1 at {address}")
+    refused = tried("kafka-features", *at, "upgrade", "--feature", "signalbox.version=2")
+    assert refused.code == 1
+    assert "Invalid update version 2 for feature signalbox.version. Local controller" in refused.out + refused.err
+    down = tool("kafka-features", *at, "downgrade", "--feature", "signalbox.version=0")
+    assert "signalbox.version was downgraded to 0." in down
+    tool("kafka-features", *at, "upgrade", *feature)
+    assert "signalbox.version was disabled." in tool("kafka-features", *at, "disable", "--feature", "signalbox.version")
+    for address in kafka_bootstrap.split(","):
+        until(lambda address=address: described(address) == (0, epoch + 4), f"nothing finalized at {address}")
+
+
+@pytest.mark.slow
+def test_kafkas_own_features_are_refused(kafka_bootstrap: str) -> None:
+    at = ["--bootstrap-server", kafka_bootstrap]
+    for asked in (["--feature", "group.version=1"], ["--release-version", "4.0"]):
+        refused = tried("kafka-features", *at, "upgrade", *asked)
+        assert refused.code == 1
+        assert "does not support this feature." in refused.out + refused.err

@@ -135,15 +135,15 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         AlterConfigsHandler(key, controller, authorizer, parts.own_configs)
         for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
     )
-    resource_by_resource: dict[ApiKey, Judge] = {
+    judges: dict[ApiKey, Judge] = {
         ApiKey.CREATE_TOPICS: CreateTopicsHandler(controller, authorizer, throttling, parts.default_partitions),
         ApiKey.DELETE_TOPICS: DeleteTopicsHandler(controller, authorizer, cache, throttling),
         ApiKey.CREATE_PARTITIONS: CreatePartitionsHandler(controller, authorizer, throttling, cache),
         ApiKey.ALTER_CONFIGS: alter,
         ApiKey.INCREMENTAL_ALTER_CONFIGS: increment,
     }
-    handlers.update(resource_by_resource)
-    parts.forwarder.install(forwarding_filters(authorizer, resource_by_resource))
+    handlers.update(judges)
+    parts.forwarder.install(forwarding_filters(authorizer, judges))
     for key in (ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS):
         handlers[key] = AlterAclsHandler(key, controller, authorizer, keeps_acls=parts.acls is not None)
     for key in (ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS):

@@ -50,6 +50,12 @@ def test_the_inner_request_keeps_its_header_and_its_asker() -> None:
     assert bytes(request.frame) == inner()
 
 
+@pytest.mark.spec("F15")
+def test_without_a_principal_the_broker_asks_for_itself() -> None:
+    request = opened(inner(), principal=None)
+    assert str(request.context.principal) == str(request.context.forwarding_principal) == "User:broker"
+
+
 @pytest.mark.parametrize(
     ("address", "text"),
     [
@@ -64,7 +70,7 @@ def test_addresses_of_sixteen_bytes(address: bytes, text: str) -> None:
 BAD = [
     # the principal is looked at first, then the address, then the header, then whether it may be forwarded, the body
     (b"", b"\0", b"", Error.PRINCIPAL_DESERIALIZATION_FAILURE),
-    (b"", None, b"", Error.PRINCIPAL_DESERIALIZATION_FAILURE),
+    (b"", b"", b"", Error.PRINCIPAL_DESERIALIZATION_FAILURE),
     (b"", b"\0\1" + ALICE[2:], HERE, Error.PRINCIPAL_DESERIALIZATION_FAILURE),
     (b"", ALICE, b"", Error.INVALID_REQUEST),
     (b"", ALICE, HERE + b"\0", Error.INVALID_REQUEST),

@@ -45,14 +45,14 @@ class Cluster:
         self.principals.append(str(context.principal))
         return self._answer("here", request)
 
-    async def request(self, message: Any, timeout_ms: int) -> Any:
-        return self._answer("plain", message)
-
-    async def envelope(self, request_data: bytes, principal: bytes, client_address: bytes, timeout_ms: int) -> Any:
+    async def envelope(
+        self, request_data: bytes, principal: bytes | None, client_address: bytes, timeout_ms: int
+    ) -> Any:
         await asyncio.sleep(0)
-        self.principals.append(str(SERDE.deserialize(principal)))
         header, offset = decode_request_header(request_data)
-        assert header == (ApiKey.CREATE_TOPICS, 7, 7, "test")
+        if principal is not None:
+            self.principals.append(str(SERDE.deserialize(principal)))
+            assert header == (ApiKey.CREATE_TOPICS, 7, 7, "test")
         answer = self._answer("envelope", CreateTopicsRequest.decode(request_data, 7, offset))
         if isinstance(answer, EnvelopeResponse):
             return answer
@@ -61,7 +61,7 @@ class Cluster:
 
     def creator(self) -> TopicCreator:
         settings = TopicCreationSettings(SHAPES, 1234)
-        return TopicCreator(self, self, self, SERDE, context("broker-1"), settings)
+        return TopicCreator(self, self, SERDE, context("broker-1"), settings)
 
 
 ASKED = request_of(MetadataRequest(), 12)
@@ -81,7 +81,7 @@ def created(cluster: Cluster, topic: str = "t", request: Any = ASKED) -> tuple[i
         (True, ASKED, "here", ["User:alice"]),
         (True, None, "here", ["User:broker-1"]),
         (False, ASKED, "envelope", ["User:alice"]),
-        (False, None, "plain", []),
+        (False, None, "envelope", []),
     ],
 )
 def test_the_way_and_in_whose_name(here: bool, request_: Any, way: str, principals: list[str]) -> None:

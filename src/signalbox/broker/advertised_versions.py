@@ -1,5 +1,6 @@
 """Which versions this broker offers: the route table's, narrowed for forwardable APIs to what the active controller
-takes as well (F9), and to the few of C4 on a forced control plane."""
+takes as well (F9), and to the few of C4 on a forced control plane. A controller's listener lists what it takes there
+and what it takes inside an Envelope: brokers learn from it what they may offer to clients."""
 
 from __future__ import annotations
 
@@ -34,9 +35,14 @@ class AdvertisedVersions:
         }
         self._current = self._own
         self._control = {key: span for key, span in self._own.items() if API_TABLE[key].control_plane}
+        self._of_controllers = {
+            key: span for key, span in self._own.items() if API_TABLE[key].controller or API_TABLE[key].forwardable
+        }
 
-    def ranges(self, control_plane: bool) -> Ranges:
+    def ranges(self, control_plane: bool, controller_plane: bool = False) -> Ranges:
         """API key → (lowest, highest) version, in key order."""
+        if controller_plane:
+            return self._of_controllers
         if control_plane and self._forced_control_plane:
             return self._control
         theirs = self._controller.controller_ranges()

@@ -61,14 +61,12 @@ NO_ANSWER = NoAnswer()
 
 
 class RawAnswer:
-    """A payload with its response header, as another node made it; sent on as it is. `throttle_time_ms`: how long the
-    client is told in it to wait."""
+    """A payload with its response header, as another node made it; sent on as it is."""
 
-    __slots__ = ("payload", "throttle_time_ms")
+    __slots__ = ("payload",)
 
-    def __init__(self, payload: bytes, throttle_time_ms: int = 0) -> None:
+    def __init__(self, payload: bytes) -> None:
         self.payload = payload
-        self.throttle_time_ms = throttle_time_ms
 
 
 class CloseConnection:

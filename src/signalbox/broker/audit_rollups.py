@@ -91,7 +91,7 @@ class AuditRollups:
                     kind=AuditKind.ROLLUP,
                     timestamp_ms=now_ms,
                     listener=context.listener_name,
-                    plane="control" if context.control_plane else "data",
+                    plane=context.plane,
                     connection_id=context.connection_id,
                     client_address=context.client_address,
                     client_id=header.client_id or "",

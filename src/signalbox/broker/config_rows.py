@@ -16,7 +16,7 @@ BROKER_CONFIG = ConfigTable(
         ("broker.id", _I, -1, at_least(-1), Dynamic.READ_ONLY, "This broker's id; the same as node.id."),
         ("node.id", _I, -1, at_least(-1), Dynamic.READ_ONLY, "This node's id; the same as broker.id."),
         ("broker.rack", _S, None, None, Dynamic.READ_ONLY, "Where the broker stands, for rack-aware placement."),
-        ("process.roles", _LIST, [], None, Dynamic.READ_ONLY, "broker, controller or both. Not there yet: the start is refused; without it a broker may become the controller."),
+        ("process.roles", _LIST, [], None, Dynamic.READ_ONLY, "broker, controller or both: dedicated controllers lead the cluster and serve no clients. Without it a node is a broker that may become the controller."),
         ("metadata.store", _S, None, None, Dynamic.READ_ONLY, "Where metadata lives: sqlite:<file>, all nodes on one host, or zookeeper:<host:port,...>[/chroot]."),
         ("broker.session.timeout.ms", _I, 6_000, at_least(100), Dynamic.READ_ONLY, "Silence after which a broker counts as dead, ms; a closed connection tells sooner."),
         ("inter.broker.protocol.version", _S, "3.9", None, Dynamic.READ_ONLY, "Gate of forwarding and of registration versions."),

@@ -37,7 +37,7 @@ class MisrouteLog:
             AuditEvent(
                 kind=AuditKind.MISROUTED,
                 listener=context.listener_name,
-                plane="control" if context.control_plane else "data",
+                plane=context.plane,
                 connection_id=context.connection_id,
                 client_address=context.client_address,
                 client_id=request.header.client_id or "",

@@ -92,12 +92,13 @@ class EnvelopeChannel(Protocol):
     async def envelope(
         self,
         request_data: bytes,
-        principal: bytes,
+        principal: bytes | None,
         client_address: bytes,
         timeout_ms: int,
         forwarding_id: bytes | None = None,
     ) -> Any:
-        """The EnvelopeResponse. `forwarding_id` is the same however often it is sent. KafkaError(REQUEST_TIMED_OUT)
+        """The EnvelopeResponse. Without a `principal` the broker asks for itself.
+        `forwarding_id` is the same however often it is sent. KafkaError(REQUEST_TIMED_OUT)
         at the deadline, UNSUPPORTED_VERSION when the controller takes no Envelope, SASL_AUTHENTICATION_FAILED when it
         does not let us in."""
         ...

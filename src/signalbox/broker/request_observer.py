@@ -46,7 +46,7 @@ class AuditingObserver:
         return AuditEvent(
             kind=AuditKind.FORWARDED if request.sent_on else AuditKind.ADMIN,
             listener=context.listener_name,
-            plane="control" if context.control_plane else "data",
+            plane=context.plane,
             connection_id=context.connection_id,
             client_address=context.client_address,
             client_id=header.client_id or "",

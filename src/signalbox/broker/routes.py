@@ -8,11 +8,12 @@ Which handler serves a row is said in `wiring/handler_table.py`; `build_route_ta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from signalbox.broker.api_request import Handler
-from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 
 
 class Disposition(Enum):
@@ -93,6 +94,11 @@ ROUTES: tuple[RouteRow, ...] = (
     RouteRow(ApiKey.DESCRIBE_TOPIC_PARTITIONS, _LOCAL, answers_long=True),
 )
 
+CONTROLLER_ROUTES: tuple[RouteRow, ...] = tuple(
+    row for row in ROUTES if row.disposition is _CONTROLLER or API_TABLE[row.api_key].controller
+)
+"""A dedicated controller's part (F15): what comes in on its listeners, and what comes in inside an Envelope."""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -105,10 +111,10 @@ class Route:
 RouteTable = dict[int, Route]
 
 
-def build_route_table(handlers: dict[ApiKey, Handler]) -> RouteTable:
+def build_route_table(handlers: dict[ApiKey, Handler], rows: Sequence[RouteRow] = ROUTES) -> RouteTable:
     """The finished table. ValueError names the rows without a handler and the handlers without a row."""
-    missing = [row.api_key.name for row in ROUTES if row.api_key not in handlers]
-    strangers = [key.name for key in handlers if key not in {row.api_key for row in ROUTES}]
+    missing = [row.api_key.name for row in rows if row.api_key not in handlers]
+    strangers = [key.name for key in handlers if key not in {row.api_key for row in rows}]
     if missing or strangers:
         raise ValueError(f"routes without a handler: {missing}; handlers without a route: {strangers}")
-    return {int(row.api_key): Route(row, handlers[row.api_key]) for row in ROUTES}
+    return {int(row.api_key): Route(row, handlers[row.api_key]) for row in rows}

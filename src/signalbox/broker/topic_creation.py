@@ -1,7 +1,8 @@
 """Missing topics are created through the active controller, internal ones too (F10, F11).
 
 Metadata asks in its client's name: the request travels in an Envelope and is authorised with that principal.
-FindCoordinator asks for an internal topic as the broker itself. Requests for a topic that is already being created
+FindCoordinator asks for an internal topic as the broker itself, in an Envelope without a principal, since a dedicated
+controller takes creations in no other way (F15). Requests for a topic that is already being created
 join the one in flight. The answer is the controller's, so a policy's or placement's refusal reaches whoever asked.
 """
 
@@ -12,7 +13,7 @@ import logging
 from dataclasses import dataclass, field
 
 from signalbox.broker.api_request import ApiRequest
-from signalbox.broker.ports import ActiveController, ControllerRequests, EnvelopeChannel
+from signalbox.broker.ports import ActiveController, EnvelopeChannel
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
@@ -48,7 +49,6 @@ class TopicCreator:
         self,
         controller: ActiveController,
         envelopes: EnvelopeChannel,
-        requests: ControllerRequests,
         serde: PrincipalSerde,
         broker_context: RequestContext,
         settings: TopicCreationSettings,
@@ -56,7 +56,6 @@ class TopicCreator:
         self._controller = controller
         self._serde = serde
         self._envelopes = envelopes
-        self._requests = requests
         self._broker_context = broker_context
         self._shapes = settings.shapes
         self._request_timeout_ms = settings.request_timeout_ms
@@ -104,21 +103,17 @@ class TopicCreator:
             context = self._broker_context if request is None else request.context
             local: CreateTopicsResponse = await self._controller.handle(ApiKey.CREATE_TOPICS, wanted, context)
             return local
-        if request is None:
-            plain: CreateTopicsResponse = await self._requests.request(wanted, self._request_timeout_ms)
-            return plain
         return await self._in_envelope(wanted, request)
 
-    async def _in_envelope(self, wanted: CreateTopicsRequest, request: ApiRequest) -> CreateTopicsResponse:
+    async def _in_envelope(self, wanted: CreateTopicsRequest, request: ApiRequest | None) -> CreateTopicsResponse:
         version = API_TABLE[ApiKey.CREATE_TOPICS].max_version
-        header = encode_request_header(
-            ApiKey.CREATE_TOPICS, version, request.header.correlation_id, request.header.client_id
-        )
+        context, correlation_id, client_id, principal = self._broker_context, 0, "", None
+        if request is not None:
+            context, correlation_id = request.context, request.header.correlation_id
+            client_id, principal = request.header.client_id or "", self._serde.serialize(context.principal)
+        header = encode_request_header(ApiKey.CREATE_TOPICS, version, correlation_id, client_id or None)
         envelope = await self._envelopes.envelope(
-            header + wanted.encode(version),
-            self._serde.serialize(request.context.principal),
-            request.context.client_address_bytes,
-            self._request_timeout_ms,
+            header + wanted.encode(version), principal, context.client_address_bytes, self._request_timeout_ms
         )
         if envelope.error_code != Error.NONE:
             # What is wrong between brokers is told to the log; a client has no use for it (F5).

@@ -90,12 +90,13 @@ class ControllerChannel:
     async def envelope(
         self,
         request_data: Chunk,
-        principal: bytes,
+        principal: bytes | None,
         client_address: bytes,
         timeout_ms: float | None = None,
         forwarding_id: bytes | None = None,
     ) -> Any:
-        """Forward a client's request, byte for byte, with its principal and raw address (4 or 16 bytes). With a
+        """Forward a client's request, byte for byte, with its principal and raw address (4 or 16 bytes); without
+        a principal, a request of this broker itself. With a
         `forwarding_id` (an encoded ForwardingId) it is carried out once, however often it must be sent."""
         message = EnvelopeRequest(
             request_data=bytes(request_data), request_principal=principal, client_host_address=client_address

@@ -32,6 +32,7 @@ from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 
 TOPIC_DELETED_EPOCH = -2  # StopReplica's leader epoch for a topic on its way out
 NO_LEADER_EPOCH = -1
+NO_BROKER_EPOCH = -1
 
 PARTITIONS_PER_REQUEST = 100  # to make, encode or obey a request about so many takes well below a millisecond
 
@@ -80,11 +81,11 @@ class ControlBatch:
                     yield broker_id, request
         if self.brokers_only and not self.brokers_first and not self.metadata:
             for broker_id in everybody:
-                yield broker_id, _update_metadata(context, broker_id, [])
+                yield broker_id, _update_metadata(context, context.brokers[broker_id].broker_epoch, [])
         for changed in _some_at_a_time(self.metadata):
             topics = _metadata_topics(context, changed)
             for broker_id in everybody:
-                yield broker_id, _update_metadata(context, broker_id, topics)
+                yield broker_id, _update_metadata(context, context.brokers[broker_id].broker_epoch, topics)
         for broker_id, stopped in self.stop_replica.items():
             for some in _some_at_a_time(stopped) if broker_id in context.brokers else ():
                 wanted = {
@@ -94,6 +95,13 @@ class ControlBatch:
                 }
                 if wanted:
                     yield broker_id, _stop_replica(context, broker_id, wanted)
+
+    def told_here(self, context: ControllerContext) -> Iterator[UpdateMetadataRequest]:
+        """The same UpdateMetadata for the controller's own node, when no broker runs there that would hear it (F15)."""
+        if self.brokers_first or self.brokers_only:
+            yield _update_metadata(context, NO_BROKER_EPOCH, [])
+        for changed in _some_at_a_time(self.metadata):
+            yield _update_metadata(context, NO_BROKER_EPOCH, _metadata_topics(context, changed))
 
     def _add_leaders(self, context: ControllerContext, effect: LeadersAnnounced) -> None:
         for partition in effect.partitions:
@@ -109,7 +117,7 @@ class ControlBatch:
         everything = _metadata_topics(context, context.partitions()) if self.newcomers else []
         for broker_id in everybody:
             topics = everything if broker_id in self.newcomers else []
-            yield broker_id, _update_metadata(context, broker_id, topics)
+            yield broker_id, _update_metadata(context, context.brokers[broker_id].broker_epoch, topics)
 
 
 def _some_at_a_time(partitions: Mapping[TopicPartition, V]) -> Iterator[dict[TopicPartition, V]]:
@@ -213,12 +221,12 @@ def _metadata_topics(
 
 
 def _update_metadata(
-    context: ControllerContext, broker_id: int, topics: list[UpdateMetadataRequest.UpdateMetadataTopicState]
+    context: ControllerContext, broker_epoch: int, topics: list[UpdateMetadataRequest.UpdateMetadataTopicState]
 ) -> UpdateMetadataRequest:
     return UpdateMetadataRequest(
         controller_id=context.controller_id,
         controller_epoch=context.controller_epoch,
-        broker_epoch=context.brokers[broker_id].broker_epoch,
+        broker_epoch=broker_epoch,
         topic_states=topics,
         live_brokers=[
             UpdateMetadataRequest.UpdateMetadataBroker(

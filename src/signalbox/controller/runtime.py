@@ -55,11 +55,13 @@ _NOBODY = -1
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Whom the controller works with: channels to brokers, this broker's metadata, and a probe for dead brokers."""
+    """Whom the controller works with: channels to brokers, this broker's metadata, and a probe for dead brokers.
+    `tells_itself`: no broker runs on this node, so that the controller itself keeps the metadata up to date (F15)."""
 
     channels: BrokerChannels
     cache: MetadataCache
     probe: BrokerProbe | None = None
+    tells_itself: bool = False
 
 
 class Controller:
@@ -87,13 +89,14 @@ class Controller:
         self._racing: asyncio.Task[None] | None = None
         self._cancel_watch: Callable[[], None] | None = None
         self._suspects: set[int] = set()
+        self._knows = False  # what the cache holds is of this term
 
     # For the broker
 
     @property
     def is_active(self) -> bool:
-        """Whether this node is the controller."""
-        return self._claim is not None
+        """Whether this node is the controller; a dedicated one when its first look at the store is over."""
+        return self._claim is not None and (self._knows or not self._neighbours.tells_itself)
 
     @property
     def context(self) -> ControllerContext | None:
@@ -180,6 +183,8 @@ class Controller:
             news.close()
 
     async def _lead(self, claim: Claim, news: StoreNews) -> None:
+        if self._neighbours.tells_itself:
+            self._neighbours.cache.forget()
         self._context = await load_context(self._store, self._node_id, claim.controller_epoch, lambda: asyncio.sleep(0))
         self._queue.appendleft(Pending(lambda now: take_over(now, self._inputs)))
         # Watched after the load and then looked at once: what came between is seen, and nothing older than the load.
@@ -204,6 +209,7 @@ class Controller:
             log.info("node %d is not the controller any more (epoch %d)", self._node_id, self._claim.controller_epoch)
             self._controller_id = _NOBODY
         self._claim = self._context = None
+        self._knows = False
         self._targets.close()
         left = [*self._in_hand, *self._queue]
         self._in_hand = []
@@ -228,6 +234,7 @@ class Controller:
         self._context, self._in_hand = turn.context, []
         self._targets.follow(turn.context.brokers)
         await self._in_slices(partial(self._tell_all, turn))
+        self._knows = True
         for pending, decision in turn.decided:
             self._answer(pending, decision)
 
@@ -245,6 +252,9 @@ class Controller:
         listener = self._inputs.settings.inter_broker_listener
         for broker_id, request in turn.batch.requests(turn.context, listener):
             self._tell(broker_id, request)
+        if self._neighbours.tells_itself:
+            for about in turn.batch.told_here(turn.context):
+                self._neighbours.cache.apply_update_metadata(about)
 
     async def _breathe(self) -> None:
         if self._clock.monotonic() - self._slice_start > SLICE_S:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from signalbox.metadata.delta import apply_update_metadata
 from signalbox.metadata.feature_levels import FinalizedFeatures
-from signalbox.metadata.image import EMPTY_IMAGE, MetadataImage
+from signalbox.metadata.image import EMPTY_IMAGE, NO_CONTROLLER, MetadataImage
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 
 log = logging.getLogger(__name__)
@@ -53,6 +53,11 @@ class MetadataCache:
                 listener(old, new, changed_topics)
             except Exception:
                 log.exception("a follower of the metadata cache failed")
+
+    def forget(self) -> None:
+        """Know nothing of brokers and topics: what was heard in an earlier term may not be true any more."""
+        old = self.image
+        self._take(MetadataImage({}, {}, {}, (NO_CONTROLLER, 0), old.stamp + 1, old.features), set())
 
     def subscribe(self, listener: ImageListener) -> Callable[[], None]:
         """Call `listener` after every change, until the returned function is called."""

@@ -35,6 +35,7 @@ EXTENDED_ACL_CHANGES = "/kafka-acl-extended-changes"
 EXTENDED_ACL_CHANGE_PREFIX = "/kafka-acl-extended-changes/acl_changes_"
 
 FORWARDED = "/signalbox_forwarded"  # ours: outcomes of forwarded changes, by broker, broker epoch and number
+CONTROLLER_IDS = "/signalbox_controllers"  # ours: dedicated controllers, in the form of /brokers/ids (decision 0018)
 UNFINISHED_COPY = "/signalbox_unfinished_copy"  # ours: no broker starts on a store that has it
 
 DEFAULT_ENTITY = "<default>"  # the entity name that stands for "all without their own"
@@ -59,12 +60,18 @@ ROOTS: tuple[str, ...] = (
     PRODUCER_ID_BLOCK,
     LOG_DIR_EVENTS,
     FORWARDED,
+    CONTROLLER_IDS,
 )
 
 
 def broker_id_path(broker_id: int) -> str:
     """The registration of a broker (of its session)."""
     return f"{BROKER_IDS}/{broker_id}"
+
+
+def controller_id_path(controller_id: int) -> str:
+    """The registration of a dedicated controller (of its session)."""
+    return f"{CONTROLLER_IDS}/{controller_id}"
 
 
 def topic_path(topic: str) -> str:

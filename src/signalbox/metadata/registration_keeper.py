@@ -1,8 +1,11 @@
-"""Keeps one broker registered: through a lost session, and through a registration that somebody removed.
+"""Keeps one node registered: through a lost session, and through a registration that somebody removed.
 
 The broker epoch is the creation id of the registration, so every new registration has a larger one. When the id is
 taken by another session, the keeper waits for that session to end (a quick restart of the same broker finds its own
 old one) and gives up after `takeover_timeout_s`.
+
+Dedicated controllers are kept registered in the same way at a path of their own. Who is both has two keepers, and one
+of them alone renews the session.
 """
 
 from __future__ import annotations
@@ -23,11 +26,12 @@ EpochListener = Callable[[int], None]
 
 
 class BrokerIdTaken(Exception):
-    """Another live process is registered under this broker id."""
+    """Another live process is registered under this node id."""
 
 
 class RegistrationKeeper:
-    """Registers and stays registered. `on_epoch` hears every new broker epoch, the first included."""
+    """Registers and stays registered. `on_epoch` hears every new broker epoch, the first included. `path_of` says where
+    a node id stands."""
 
     def __init__(
         self,
@@ -35,11 +39,16 @@ class RegistrationKeeper:
         on_epoch: EpochListener,
         takeover_timeout_s: float = 30.0,
         registration_version: int = VERSION_WITH_FEATURES,
+        *,
+        path_of: Callable[[int], str] = broker_id_path,
+        renews_session: bool = True,
     ) -> None:
         self._store = store
         self._on_epoch = on_epoch
         self._takeover_timeout_s = takeover_timeout_s
         self._version = registration_version
+        self._path_of = path_of
+        self._renews_session = renews_session
         self._registration: BrokerRegistration | None = None
         self._broker_epoch = -1
         self._changed = asyncio.Event()
@@ -56,7 +65,7 @@ class RegistrationKeeper:
     async def register(self, registration: BrokerRegistration) -> int:
         """Register and keep it so; the broker epoch. Needs an open session. BrokerIdTaken."""
         self._registration = registration
-        path = broker_id_path(registration.broker_id)
+        path = self._path_of(registration.broker_id)
         self._cancel_watch = self._store.watch(path, self._changed.set)
         await self._create(registration)
         self._keeping = asyncio.get_running_loop().create_task(self._keep(path))
@@ -65,7 +74,7 @@ class RegistrationKeeper:
     async def update(self, registration: BrokerRegistration) -> None:
         """Change what the broker says about itself; its epoch stays."""
         self._registration = registration
-        await self._store.commit([Write(broker_id_path(registration.broker_id), registration.encode(self._version))])
+        await self._store.commit([Write(self._path_of(registration.broker_id), registration.encode(self._version))])
 
     async def stop(self) -> None:
         """Keep it no more. The registration goes with the session."""
@@ -80,7 +89,7 @@ class RegistrationKeeper:
         self._changed.set()
 
     async def _create(self, registration: BrokerRegistration) -> None:
-        path = broker_id_path(registration.broker_id)
+        path = self._path_of(registration.broker_id)
         deadline = asyncio.get_running_loop().time() + self._takeover_timeout_s
         while True:
             self._changed.clear()
@@ -94,8 +103,8 @@ class RegistrationKeeper:
                 left_s = deadline - asyncio.get_running_loop().time()
                 if left_s <= 0:
                     raise BrokerIdTaken(
-                        f"broker id {registration.broker_id} is registered by another live process: give this one "
-                        "another broker.id, or stop the other"
+                        f"{path} is registered by another live process: give this node another node.id (broker.id), "
+                        "or stop the other"
                     ) from None
                 await self._wait_for_change(min(left_s, _RETRY_S))
         self._broker_epoch = outcomes[0].creation_id
@@ -109,6 +118,8 @@ class RegistrationKeeper:
                 await self._repair(path)
             except SessionLost:
                 self._session_is_lost = True
+                if not self._renews_session:
+                    await asyncio.sleep(_RETRY_S)
                 self._changed.set()
             except (StoreError, BrokerIdTaken) as error:
                 log.warning("not registered, trying again: %s", error)
@@ -117,12 +128,12 @@ class RegistrationKeeper:
 
     async def _repair(self, path: str) -> None:
         assert self._registration is not None
-        if self._session_is_lost:
+        if self._session_is_lost and self._renews_session:
             await self._store.open_session()
-            self._session_is_lost = False
+        self._session_is_lost = False
         entry = await self._store.read(path)
         if entry is None or entry.creation_id != self._broker_epoch:
-            log.info("registering broker %d again", self._registration.broker_id)
+            log.info("registering %s again", path)
             await self._create(self._registration)
 
     async def _wait_for_change(self, timeout_s: float) -> None:

@@ -61,7 +61,8 @@ _LISTENER_ROWS: tuple[_Row, ...] = (
      "The listener of controller requests, with connections and a queue of its own (KIP-291)."),
     ("control.plane.force.controller.requests.enable", _B, False, None,
      "Whether the control plane refuses everything but controller requests (KIP-702)."),
-    ("controller.listener.names", _LIST, [], None, "Listeners of dedicated controllers."),
+    ("controller.listener.names", _LIST, [], None,
+     "Listeners of dedicated controllers (process.roles): brokers dial the first, clients are refused there."),
 )  # fmt: skip
 
 _SERVER_ROWS: tuple[_Row, ...] = (
@@ -101,6 +102,8 @@ _PREFIXED_ROWS: tuple[_Row, ...] = (
      "Who a peer is: a class by import path, which must be a principal serde too (KIP-590)."),
     ("sasl.enabled.mechanisms", _LIST, ["GSSAPI"], None, "Mechanisms this broker accepts."),
     ("sasl.mechanism.inter.broker.protocol", _S, "GSSAPI", None, "Mechanism brokers use as clients."),
+    ("sasl.mechanism.controller.protocol", _S, "GSSAPI", None,
+     "Mechanism brokers use as clients of dedicated controllers."),
     ("sasl.server.callback.handler.class", _CLASS, None, None,
      "Who checks passwords or tokens, as a Python import path; per listener and mechanism only."),
     ("sasl.jaas.config", _PW, None, None, "JAAS login module; per listener and mechanism on a server."),
@@ -175,7 +178,7 @@ def _per_listener(name: str) -> Dynamic | None:
         return None
     if name in _LIMITS:
         return Dynamic.CLUSTER_WIDE
-    if name == "sasl.mechanism.inter.broker.protocol":
+    if name in ("sasl.mechanism.inter.broker.protocol", "sasl.mechanism.controller.protocol"):
         return Dynamic.READ_ONLY  # brokers log in with it: their peers must have been told before
     return Dynamic.PER_BROKER if name.startswith(_RENEWED_WITH_A_LISTENER) else Dynamic.READ_ONLY
 

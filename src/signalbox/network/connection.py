@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from signalbox.common.audit_event import AuditEvent, AuditKind
 from signalbox.common.file_slice import FileSlice
 from signalbox.network.inbound_request import InboundRequest
+from signalbox.network.plane import CONTROLLER
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.headers import RequestHeader, decode_request_header
@@ -266,6 +267,12 @@ class Connection:
                 "control_plane_forced",
                 f"{who} sent {row.name}: the control plane takes controller requests only "
                 "(control.plane.force.controller.requests.enable)",
+                header,
+            )
+        elif self.listener.row.plane == CONTROLLER and not row.controller:
+            self.refuse(
+                "controller_listener",
+                f"{who} sent {row.name}: a controller takes the requests of brokers only (controller.listener.names)",
                 header,
             )
         elif header.api_key not in self._versions:

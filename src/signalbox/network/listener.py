@@ -7,10 +7,10 @@ from signalbox.network.callback_threads import CallbackThreads
 from signalbox.network.connection import SASL_APIS
 from signalbox.network.listener_table import ListenerRow
 from signalbox.network.network_settings import ListenerSettings
-from signalbox.network.plane import DATA, Plane
+from signalbox.network.plane import CONTROLLER, DATA, Plane
 from signalbox.network.ports import HotPath, NetworkPorts, RequestSink, ServedVersions
 from signalbox.network.refusals import Refusals
-from signalbox.protocol.api_table import API_TABLE
+from signalbox.protocol.api_table import API_TABLE, ApiRow
 
 
 class Listener:
@@ -42,10 +42,12 @@ class Listener:
 
 
 def served_on(row: ListenerRow, versions: ServedVersions) -> ServedVersions:
-    """What the broker takes on a listener: a forced control plane admits the marked APIs only (C4). The two SASL
-    APIs are never handed on: network answers them itself."""
-    return {
-        key: span
-        for key, span in versions.items()
-        if key not in SASL_APIS and (API_TABLE[key].control_plane or not row.forced)
-    }
+    """What the node takes on a listener: a forced control plane (C4) and a controller's listeners (F15) admit the
+    marked APIs only. The two SASL APIs are never handed on: network answers them itself."""
+    return {key: span for key, span in versions.items() if key not in SASL_APIS and _admits(row, API_TABLE[key])}
+
+
+def _admits(row: ListenerRow, api: ApiRow) -> bool:
+    if row.plane == CONTROLLER:
+        return api.controller
+    return api.control_plane or not row.forced

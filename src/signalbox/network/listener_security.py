@@ -19,7 +19,7 @@ from signalbox.network.jaas_location import jaas_file_location
 from signalbox.network.jwks_keeper import JwksKeeper
 from signalbox.network.listener_table import ListenerRow
 from signalbox.network.network_settings import ListenerSettings, NetworkSettings, listener_prefix
-from signalbox.network.plane import CONTROL
+from signalbox.network.plane import CONTROL, CONTROLLER
 from signalbox.network.sasl_mechanisms import SUPPORTED_MECHANISMS, MechanismParts, build_mechanism
 from signalbox.security.jaas import (
     MODULE_OF_MECHANISM,
@@ -88,7 +88,7 @@ def build_listener_security(
     faults: list[ConfigFault] = []
     tls = None
     if row.security_protocol.uses_tls:
-        dialled = row.inter_broker or row.plane == CONTROL
+        dialled = row.inter_broker or row.plane in (CONTROL, CONTROLLER)
         tls = _or_faults(row, settings, faults, lambda given: listener_tls(given, dialled_by_brokers=dialled))
     mechanisms: dict[str, SaslMechanism] = {}
     keepers: list[JwksKeeper] = []

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import Endpoint, SecurityProtocol, normalise_listener_name
+from signalbox.network.controller_listeners import CONTROLLER_NAMES, read_process_roles
 from signalbox.network.listener_entry import (
     ADVERTISED_LISTENERS,
     CONTROL_PLANE_NAME,
@@ -94,6 +95,23 @@ class ListenerTable:
         return self._roles.controller_listener_names
 
     @property
+    def dialled(self) -> dict[str, SecurityProtocol]:
+        """The listeners of peers that this node dials, by what it knows of itself: inter-broker and control plane, and
+        brokers the controllers' first. Brokers do not bind that one, dedicated controllers none of the others."""
+        broker = any(row.plane != CONTROLLER for row in self)
+        controllers = self.controller_listener_names[:1] if broker else ()
+        names = (*controllers, self.inter_broker_listener_name, self.control_plane_listener_name)
+        plaintext = SecurityProtocol.PLAINTEXT
+        return {name: self._roles.protocols.get(name, plaintext) for name in names if name is not None}
+
+    @property
+    def settings_names(self) -> list[str]:
+        """Listeners whose keys matter here: those of the table, and where roles are given those of peers, by the
+        protocol map."""
+        elsewhere = self._roles.protocols if self.controller_listener_names else ()
+        return list(dict.fromkeys((*self._rows, *elsewhere)))
+
+    @property
     def privileged_listener_name(self) -> str:
         """Where other brokers send Envelopes and their like to this node; part of its registration."""
         return self._roles.privileged_listener_name
@@ -110,6 +128,10 @@ class ListenerTable:
         """What the registration and clients are told, in the order of `listeners`; controller listeners are left
         out, since only brokers may see them (F15)."""
         return tuple(row.advertised for row in self if row.advertised is not None and row.plane != CONTROLLER)
+
+    def controller_endpoints(self) -> tuple[Endpoint, ...]:
+        """What brokers alone are told: where this node's controller is reached."""
+        return tuple(row.advertised for row in self if row.advertised is not None and row.plane == CONTROLLER)
 
     def with_bound_ports(self, ports: Mapping[str, int], local_host: str) -> ListenerTable:
         """The table once sockets are bound: port 0 becomes the real one, a blank advertised host `local_host`.
@@ -156,12 +178,12 @@ def read_listener_table(given: Mapping[str, str]) -> tuple[ListenerTable | None,
 
 def readable_listeners(given: Mapping[str, str]) -> list[ListenerRow]:
     """The listeners that can be made out, whatever is wrong with the others: for checks that are to find the rest of
-    the faults in the same round. `inter_broker` are those that brokers dial, the control plane included."""
+    the faults in the same round. `inter_broker` are those that peers dial, control plane and controllers' too."""
     ignored: list[ConfigFault] = []
     protocols = parse_protocol_map(given.get(PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP), ignored)
     entries = parse_entries(LISTENERS, given.get(LISTENERS, DEFAULT_LISTENERS), ignored)
     _add_implicit_controllers(given, entries, protocols)
-    peers = readable_peers(given)
+    dialled = {*readable_peers(given), *_controller_names(given)}
     return [
         ListenerRow(
             name=entry.name,
@@ -169,7 +191,7 @@ def readable_listeners(given: Mapping[str, str]) -> list[ListenerRow]:
             port=entry.port,
             security_protocol=protocols[entry.name],
             advertised=None,
-            inter_broker=entry.name in peers,
+            inter_broker=entry.name in dialled,
         )
         for entry in entries
         if entry.name in protocols
@@ -177,21 +199,36 @@ def readable_listeners(given: Mapping[str, str]) -> list[ListenerRow]:
 
 
 def readable_peers(given: Mapping[str, str]) -> dict[str, SecurityProtocol]:
-    """Protocols, by name, of the peers' listeners that this broker dials: inter-broker and control plane."""
+    """Protocols, by name, of the peers' listeners that this node dials: inter-broker, control plane, controllers'."""
     protocols = parse_protocol_map(given.get(PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP), [])
+    entries = parse_entries(LISTENERS, given.get(LISTENERS, DEFAULT_LISTENERS), [])
+    _add_implicit_controllers(given, entries, protocols)
     inter_broker = read_inter_broker(given, protocols, [])
     dialled = dict([inter_broker]) if inter_broker is not None else {}
     control = normalise_listener_name(given.get(CONTROL_PLANE_NAME, ""))
     if control in protocols:
         dialled[control] = protocols[control]
-    return dialled
+    controllers = _controller_names(given)[:1] if "broker" in read_process_roles(given, []) else []
+    return dialled | {name: protocols[name] for name in controllers if name in protocols}
+
+
+def bound_elsewhere(given: Mapping[str, str]) -> set[str]:
+    """Of `readable_peers` those that a node of these roles need not bind itself."""
+    roles, controllers = read_process_roles(given, []), set(_controller_names(given))
+    if roles == {"controller"}:
+        return set(readable_peers(given)) - controllers
+    return controllers if roles == {"broker"} else set()
+
+
+def _controller_names(given: Mapping[str, str]) -> list[str]:
+    return [normalise_listener_name(name) for name in split_list(given.get(CONTROLLER_NAMES, ""))]
 
 
 def _add_implicit_controllers(
     given: Mapping[str, str], listeners: list[ListenerEntry], protocols: dict[str, SecurityProtocol]
 ) -> None:
     """With the map at its default, controller listeners are PLAINTEXT, unless a secured name is about (facts 1.2)."""
-    names = [normalise_listener_name(name) for name in split_list(given.get("controller.listener.names", ""))]
+    names = _controller_names(given)
     everybody = {*names, *(entry.name for entry in listeners)}
     secured = {"SSL", "SASL_PLAINTEXT", "SASL_SSL"}
     if PROTOCOL_MAP not in given and not everybody & secured:

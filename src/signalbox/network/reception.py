@@ -16,7 +16,7 @@ from signalbox.network.authentication import Authentication
 from signalbox.network.connection import Connection
 from signalbox.network.connection_quotas import ConnectionQuotas
 from signalbox.network.listener import Listener
-from signalbox.network.plane import CONTROL
+from signalbox.network.plane import CONTROL, CONTROLLER
 from signalbox.network.ports import NetworkPorts
 from signalbox.security.principal import AuthenticationEvidence, PrincipalRefused, build_principal
 from signalbox.security.request_context import RequestContext
@@ -90,6 +90,7 @@ class Reception:
             address_bytes(host),
             privileged=row.privileged,
             control_plane=row.plane == CONTROL,
+            controller_plane=row.plane == CONTROLLER,
             inter_broker=row.inter_broker,
         )
         connection = Connection(self.listener, channel, context)

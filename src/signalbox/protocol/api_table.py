@@ -2,9 +2,10 @@
 
 Columns: api key, name, versions, flexible versions (header 2 and 1 instead of 1 and 0), and the marks
 `forwardable` (a broker passes it to the controller inside an Envelope: SPEC F2), `cluster_action` (only a
-broker may send it: CLUSTER_ACTION on CLUSTER) and `control_plane` (admitted where the control plane is forced:
-SPEC C4). Versions and flexibility repeat the message schemas, so that reading a header imports no message; a
-test holds the two equal. Whether a version is *served* is decided by the broker's routes, not here.
+broker may send it: CLUSTER_ACTION on CLUSTER), `control_plane` (admitted where the control plane is forced:
+SPEC C4) and `controller` (admitted on the listeners of dedicated controllers: SPEC F15). Versions and flexibility
+repeat the message schemas, so that reading a header imports no message; a test holds the two equal. Whether a
+version is *served* is decided by the broker's routes, not here.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _ROWS = """
   4 LeaderAndIsr                   0-7    4+    cluster_action control_plane
   5 StopReplica                    0-4    2+    cluster_action control_plane
   6 UpdateMetadata                 0-8    6+    cluster_action control_plane
-  7 ControlledShutdown             0-3    3+    cluster_action control_plane
+  7 ControlledShutdown             0-3    3+    cluster_action control_plane controller
   8 OffsetCommit                   2-10   8+
   9 OffsetFetch                    1-10   6+
  10 FindCoordinator                0-6    3+
@@ -34,8 +35,8 @@ _ROWS = """
  14 SyncGroup                      0-5    4+
  15 DescribeGroups                 0-6    5+
  16 ListGroups                     0-5    3+
- 17 SaslHandshake                  0-1    none  control_plane
- 18 ApiVersions                    0-5    3+    control_plane
+ 17 SaslHandshake                  0-1    none  control_plane controller
+ 18 ApiVersions                    0-5    3+    control_plane controller
  19 CreateTopics                   2-7    5+    forwardable
  20 DeleteTopics                   1-6    4+    forwardable
  21 DeleteRecords                  0-2    2+
@@ -53,7 +54,7 @@ _ROWS = """
  33 AlterConfigs                   0-2    2+    forwardable
  34 AlterReplicaLogDirs            1-2    2+
  35 DescribeLogDirs                1-5    2+
- 36 SaslAuthenticate               0-2    2+    control_plane
+ 36 SaslAuthenticate               0-2    2+    control_plane controller
  37 CreatePartitions               0-3    2+    forwardable
  38 CreateDelegationToken          1-3    2+    forwardable
  39 RenewDelegationToken           1-2    2+    forwardable
@@ -69,14 +70,14 @@ _ROWS = """
  49 AlterClientQuotas              0-1    1+    forwardable
  50 DescribeUserScramCredentials   0      0+
  51 AlterUserScramCredentials      0      0+    forwardable
- 56 AlterPartition                 0-3    0+    cluster_action
+ 56 AlterPartition                 0-3    0+    cluster_action controller
  57 UpdateFeatures                 0-2    0+    forwardable
- 58 Envelope                       0      0+    cluster_action
+ 58 Envelope                       0      0+    cluster_action controller
  60 DescribeCluster                0-2    0+
  61 DescribeProducers              0      0+
  65 DescribeTransactions           0      0+
  66 ListTransactions               0-2    0+
- 67 AllocateProducerIds            0      0+    cluster_action
+ 67 AllocateProducerIds            0      0+    cluster_action controller
  74 ListConfigResources            0-1    0+
  75 DescribeTopicPartitions        0      0+
 """
@@ -97,6 +98,7 @@ class ApiRow:
     forwardable: bool
     cluster_action: bool
     control_plane: bool
+    controller: bool
     advertised_min_version: int
 
     @property
@@ -127,6 +129,7 @@ def _parse_row(line: str) -> ApiRow:
         forwardable="forwardable" in marks,
         cluster_action="cluster_action" in marks,
         control_plane="control_plane" in marks,
+        controller="controller" in marks,
         advertised_min_version=_ADVERTISED_FROM.get(name, versions.lowest),
     )
 

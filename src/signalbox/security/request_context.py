@@ -13,12 +13,14 @@ from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
 
 class RequestContext:
     """`privileged`: broker-to-broker requests are taken here (F4). `inter_broker`: the listener that brokers
-    authenticate on (F15). `forwarding_id`: which forwarded request it is, where the forwarding broker says so."""
+    authenticate on (F15). `controller_plane`: a listener of dedicated controllers. `forwarding_id`: which forwarded
+    request it is, where the forwarding broker says so."""
 
     __slots__ = (
         "client_address", "client_address_bytes", "client_software_name",
-        "client_software_version", "connection_id", "control_plane", "forwarding_id", "forwarding_principal",
-        "inter_broker", "listener_name", "principal", "privileged", "request_type", "security_protocol",
+        "client_software_version", "connection_id", "control_plane", "controller_plane", "forwarding_id",
+        "forwarding_principal", "inter_broker", "listener_name", "principal", "privileged", "request_type",
+        "security_protocol",
     )  # fmt: skip
 
     def __init__(
@@ -32,6 +34,7 @@ class RequestContext:
         principal: KafkaPrincipal = ANONYMOUS,
         privileged: bool = False,
         control_plane: bool = False,
+        controller_plane: bool = False,
         inter_broker: bool = False,
     ) -> None:
         self.connection_id = connection_id
@@ -42,12 +45,20 @@ class RequestContext:
         self.principal = principal
         self.privileged = privileged
         self.control_plane = control_plane
+        self.controller_plane = controller_plane
         self.inter_broker = inter_broker
         self.client_software_name = ""
         self.client_software_version = ""
         self.forwarding_principal: KafkaPrincipal | None = None
         self.request_type = -1
         self.forwarding_id: ForwardingId | None = None
+
+    @property
+    def plane(self) -> str:
+        """The plane of its listener, by name."""
+        if self.controller_plane:
+            return "controller"
+        return "control" if self.control_plane else "data"
 
     def forwarded(
         self, principal: KafkaPrincipal, client_address: str, client_address_bytes: bytes, request_type: int
@@ -63,6 +74,7 @@ class RequestContext:
             principal=principal,
             privileged=self.privileged,
             control_plane=self.control_plane,
+            controller_plane=self.controller_plane,
             inter_broker=self.inter_broker,
         )
         inner.forwarding_principal = self.principal

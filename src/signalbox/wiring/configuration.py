@@ -57,6 +57,21 @@ class NodeConfig:
     def node_id(self) -> int:
         return int(self["node.id"] if self["node.id"] >= 0 else self["broker.id"])
 
+    @property
+    def runs_broker(self) -> bool:
+        """Whether this node stores partitions and serves clients."""
+        return not self["process.roles"] or "broker" in self["process.roles"]
+
+    @property
+    def may_be_controller(self) -> bool:
+        """Whether this node takes part in the race for the controllership."""
+        return not self["process.roles"] or "controller" in self["process.roles"]
+
+    @property
+    def has_controller_listener(self) -> bool:
+        """Whether brokers find this node at a controller's listener of its own (F15)."""
+        return "controller" in self["process.roles"]
+
 
 def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[ConfigFault]]:
     """The configuration, or None and everything that is wrong with it."""
@@ -64,8 +79,9 @@ def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[Co
     values, faults = NODE_CONFIG.read(given)
     if not {"node.id", "broker.id"} & {fault.key for fault in faults}:
         faults += _check_identity(values)
+    if "broker" in (values["process.roles"] or ["broker"]):  # type: ignore[operator]
+        faults += _check_log_dirs(given, values)
     faults += _check_roles(given, values)
-    faults += _check_log_dirs(given, values)
     faults += check_store(values)
     listeners, listener_faults = read_listener_table(given)
     names = (
@@ -73,7 +89,7 @@ def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[Co
         if listeners is not None
         else names_of_entries(given.get(LISTENERS, DEFAULT_LISTENERS))
     )
-    _, network_faults = read_network_settings(given, names)
+    _, network_faults = read_network_settings(given, listeners.settings_names if listeners is not None else names)
     # The network reads its own rows once more: what the whole table has already said is not said twice.
     told = {(fault.key, fault.entry) for fault in faults}
     network_faults = [*listener_faults, *network_faults]

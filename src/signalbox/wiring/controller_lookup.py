@@ -1,8 +1,8 @@
 """Who the active controller is and where it takes broker-to-broker requests.
 
-Read from the store itself (`/controller`, then that broker's registration), because the answer must not depend on an
-UpdateMetadata that the controller has still to send. Which of its listeners it is, and how it is secured, is read from
-the target's registration (SPEC C, Resolved).
+Read from the store itself, because the answer must not depend on an UpdateMetadata that the controller has still to
+send: `/controller`, then that node's registration, a dedicated controller's where it has one, else the broker's. Which
+of its listeners it is, and how it is secured, is read from the target's registration (SPEC C, Resolved).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from signalbox.client.node import Address, Node
 from signalbox.common.endpoint import Endpoint
 from signalbox.metadata.controller_claim import decode_claim
 from signalbox.metadata.json_text import BadEntry
-from signalbox.metadata.layout import CONTROLLER, broker_id_path
+from signalbox.metadata.layout import CONTROLLER, broker_id_path, controller_id_path
 from signalbox.metadata.registration import BrokerRegistration, decode_registration
-from signalbox.metadata.store.port import MetadataStore, StoreError
+from signalbox.metadata.store.port import Entry, MetadataStore, StoreError
 
 log = logging.getLogger(__name__)
 _RETRY_S = 0.2
@@ -38,7 +38,8 @@ class StoredControllerLookup:
         self._node: Node | None = None
         self._changed = asyncio.Event()
         self._cancel_watch: Callable[[], None] | None = None
-        self._registration: tuple[int, Callable[[], None]] | None = None  # whose is watched: its listeners may change
+        self._watched_id: int | None = None  # whose registrations are watched: its listeners may change
+        self._cancel_registrations: list[Callable[[], None]] = []
         self._following: asyncio.Task[None] | None = None
         self.on_change: Callable[[], None] = lambda: None
 
@@ -54,8 +55,8 @@ class StoredControllerLookup:
     async def stop(self) -> None:
         if self._cancel_watch is not None:
             self._cancel_watch()
-        if self._registration is not None:
-            self._registration[1]()
+        for cancel in self._cancel_registrations:
+            cancel()
         if self._following is not None:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
@@ -79,22 +80,37 @@ class StoredControllerLookup:
         claim = await self._store.read(CONTROLLER)
         if claim is None:
             return None
-        broker_id = decode_claim(claim.data)
-        self._watch_registration(broker_id)
-        entry = await self._store.read(broker_id_path(broker_id))
-        if entry is None or entry.data is None:
+        controller_id = decode_claim(claim.data)
+        self._watch_registrations(controller_id)
+        entry = await self._registration(controller_id)
+        if entry is None:
             # Elected, yet its registration is being renewed: look again shortly.
             await asyncio.sleep(_RETRY_S)
             self._changed.set()
             return None
-        registration = decode_registration(broker_id, entry.data)
+        registration = decode_registration(controller_id, entry.data)
         endpoint = self._endpoint_of(registration)
         if endpoint is None:
             return None
-        return Node(broker_id, Address(endpoint.host, endpoint.port), security=self._secure(endpoint))
+        return Node(controller_id, Address(endpoint.host, endpoint.port), security=self._secure(endpoint))
 
-    def _watch_registration(self, broker_id: int) -> None:
-        if self._registration is None or self._registration[0] != broker_id:
-            if self._registration is not None:
-                self._registration[1]()
-            self._registration = (broker_id, self._store.watch(broker_id_path(broker_id), self._changed.set))
+    async def _registration(self, controller_id: int) -> Entry | None:
+        """What the node has written of itself; what it has only made yet does not count."""
+        for path in _registration_paths(controller_id):
+            entry = await self._store.read(path)
+            if entry is not None and entry.data is not None:
+                return entry
+        return None
+
+    def _watch_registrations(self, controller_id: int) -> None:
+        if self._watched_id != controller_id:
+            for cancel in self._cancel_registrations:
+                cancel()
+            self._watched_id = controller_id
+            self._cancel_registrations = [
+                self._store.watch(path, self._changed.set) for path in _registration_paths(controller_id)
+            ]
+
+
+def _registration_paths(node_id: int) -> tuple[str, str]:
+    return controller_id_path(node_id), broker_id_path(node_id)

@@ -33,7 +33,7 @@ def build_controller(
     controller = Controller(
         config.node_id,
         store,
-        Neighbours(peers, cache, DeathProbe()),
+        Neighbours(peers, cache, DeathProbe(), tells_itself=not config.runs_broker),
         Inputs(_settings(config), draw, new_uuid, policies.create_topic, policies.alter_config),
         clock,
     )

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.common.config_table import ConfigFault, Value
-from signalbox.common.endpoint import Endpoint, SecurityProtocol
+from signalbox.common.endpoint import Endpoint
 from signalbox.common.start_refused import StartRefused
 from signalbox.metadata.entity_config import Configs
 from signalbox.network.listener_security import ListenerSecurity, build_security
 from signalbox.network.listener_table import (
     ListenerTable,
+    bound_elsewhere,
     read_listener_table,
     readable_listeners,
     readable_peers,
@@ -92,14 +93,13 @@ def read_doors(
     given = {**config.given, **live}
     changed, faults = read_listener_table(given)
     table = changed or config.listeners
-    network, more = read_network_settings(given, [row.name for row in table])
+    network, more = read_network_settings(given, table.settings_names)
     faults += more
     security, more = build_security(table, network, scram_credentials)
     faults += more
-    for name in dict.fromkeys((table.inter_broker_listener_name, table.control_plane_listener_name)):
-        if name is not None:
-            protocol = table.security_protocol_of(name) or SecurityProtocol.PLAINTEXT
-            faults += outbound_security(name, protocol, network)[1]
+    for name, protocol in table.dialled.items():
+        faults += outbound_security(name, protocol, network)[1]
+        if name in table:
             faults += own_mechanism_faults(name, protocol, network)
     return Doors(table, network, security), list(dict.fromkeys(faults))
 
@@ -107,12 +107,14 @@ def read_doors(
 def guard_faults(given: Mapping[str, str], values: Mapping[str, Value]) -> list[ConfigFault]:
     """The same faults out of a configuration that may have others: what can be made out of its listeners is looked
     at. `given` is the text, `values` the typed values. Reads files and changes nothing."""
-    rows = readable_listeners(given)
-    network, _ = read_network_settings(given, [row.name for row in rows])
+    rows, elsewhere = readable_listeners(given), bound_elsewhere(given)
+    bound = [row.name for row in rows]
+    network, _ = read_network_settings(given, dict.fromkeys((*bound, *elsewhere)))
     _, faults = build_security(rows, network, NoCredentials())
     for name, protocol in readable_peers(given).items():
-        if name in network.listeners:  # one that is not bound here has a fault already
+        if name in bound or name in elsewhere:  # one that should be bound here and is not has a fault already
             faults += outbound_security(name, protocol, network)[1]
+        if name in bound:
             faults += own_mechanism_faults(name, protocol, network)
     faults += authorizer_faults(values)
     faults += policy_faults(values)

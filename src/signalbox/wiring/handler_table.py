@@ -1,7 +1,9 @@
-"""Every handler with what it needs: the parts list behind the route table."""
+"""Every handler with what it needs: the parts list behind the route table. A dedicated controller has the part that
+decides (`broker/routes.CONTROLLER_ROUTES`), every other node has all."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
@@ -65,44 +67,87 @@ from signalbox.wiring.own_epochs import OwnEpochs
 
 
 @dataclass(slots=True, kw_only=True)
-class HandlerParts:
-    """What the handlers of one node share."""
+class ControllerHandlerParts:
+    """What the handlers of the controller's APIs share."""
 
     cluster_id: str
     epochs: OwnEpochs
     router: Router
     cache: MetadataCache
     controller: ActiveController
-    replicas: ReplicaManager
-    vanished: VanishedBrokers
-    coordinator: GroupCoordinator
     authorizer: Authorizer
     serde: PrincipalSerde
     audit: AuditSink
     advertised: AdvertisedVersions
     misroutes: MisrouteLog
+    acls: AclReading | None
+    throttling: Throttling
+    default_partitions: int
+    own_configs: OwnConfigs | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class HandlerParts(ControllerHandlerParts):
+    """What the handlers of a broker share."""
+
+    replicas: ReplicaManager
+    vanished: VanishedBrokers
+    coordinator: GroupCoordinator
     creation: TopicCreation
     auto_create_topics: bool
     described_partitions: int
     producer_ids: ProducerIdBlocks
     description: ConfigDescription
-    own_configs: OwnConfigs
     forwarder: PartialForwarder
-    acls: AclReading | None
     stored: StoredConfigs
     control: ControlRequests
-    throttling: Throttling
-    default_partitions: int
+
+
+def build_judges(parts: ControllerHandlerParts) -> dict[ApiKey, Judge]:
+    """The handlers of changes that are judged resource by resource, on the broker that takes them too (F6)."""
+    authorizer, cache, controller, throttling = parts.authorizer, parts.cache, parts.controller, parts.throttling
+    alter, increment = (
+        AlterConfigsHandler(key, controller, authorizer, parts.own_configs)
+        for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
+    )
+    return {
+        ApiKey.CREATE_TOPICS: CreateTopicsHandler(controller, authorizer, throttling, parts.default_partitions),
+        ApiKey.DELETE_TOPICS: DeleteTopicsHandler(controller, authorizer, cache, throttling),
+        ApiKey.CREATE_PARTITIONS: CreatePartitionsHandler(controller, authorizer, throttling, cache),
+        ApiKey.ALTER_CONFIGS: alter,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: increment,
+    }
+
+
+def build_controller_handlers(parts: ControllerHandlerParts, judges: Mapping[ApiKey, Judge]) -> dict[ApiKey, Handler]:
+    """One handler an API, as `broker/routes.CONTROLLER_ROUTES` lists them."""
+    node_id, authorizer, cache, controller = parts.epochs.node_id, parts.authorizer, parts.cache, parts.controller
+    handlers: dict[ApiKey, Handler] = {
+        **judges,
+        ApiKey.API_VERSIONS: ApiVersionsHandler(parts.advertised, parts.cluster_id, node_id, parts.misroutes, cache),
+        ApiKey.UPDATE_FEATURES: UpdateFeaturesHandler(controller, authorizer),
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS: AlterUserScramCredentialsHandler(controller, authorizer),
+        ApiKey.ALTER_CLIENT_QUOTAS: AlterClientQuotasHandler(controller, authorizer),
+        ApiKey.ELECT_LEADERS: ElectLeadersHandler(controller, authorizer),
+        ApiKey.ENVELOPE: EnvelopeHandler(parts.router, controller, authorizer, parts.serde, parts.audit),
+    }
+    for key in (ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS):
+        handlers[key] = AlterAclsHandler(key, controller, authorizer, keeps_acls=parts.acls is not None)
+    for key in (ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS):
+        handlers[key] = PartitionReassignmentsHandler(key, controller, authorizer)
+    for key in (ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS):
+        handlers[key] = ControllerRequestHandler(key, controller, authorizer)
+    return handlers
 
 
 def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
     """One handler an API, as `broker/routes.py` lists them."""
     node_id, authorizer, cache = parts.epochs.node_id, parts.authorizer, parts.cache
-    controller, coordinator, replicas = parts.controller, parts.coordinator, parts.replicas
+    coordinator, replicas = parts.coordinator, parts.replicas
     exposed = ExposedController(cache, Random())
-    throttling = parts.throttling
     creation = parts.creation if parts.auto_create_topics else None
-    handlers: dict[ApiKey, Handler] = {
+    judges = build_judges(parts)
+    handlers = build_controller_handlers(parts, judges) | {
         ApiKey.PRODUCE: ProduceHandler(replicas, cache, authorizer),
         ApiKey.FETCH: FetchHandler(replicas, cache, authorizer),
         ApiKey.LIST_OFFSETS: ListOffsetsHandler(replicas, authorizer),
@@ -114,42 +159,18 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.LIST_GROUPS: ListGroupsHandler(coordinator, authorizer),
         ApiKey.DELETE_GROUPS: DeleteGroupsHandler(coordinator, authorizer),
         ApiKey.OFFSET_DELETE: OffsetDeleteHandler(coordinator, cache, authorizer),
-        ApiKey.API_VERSIONS: ApiVersionsHandler(parts.advertised, parts.cluster_id, node_id, parts.misroutes, cache),
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
         ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(parts.producer_ids, authorizer),
         ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer),
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(parts.stored, authorizer),
-        ApiKey.ALTER_USER_SCRAM_CREDENTIALS: AlterUserScramCredentialsHandler(controller, authorizer),
-        ApiKey.ALTER_CLIENT_QUOTAS: AlterClientQuotasHandler(controller, authorizer),
         ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(parts.stored, authorizer),
         ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(parts.acls, authorizer),
         ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(parts.description, cache, node_id, authorizer),
         ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsHandler(replicas.logs, authorizer),
-        ApiKey.ELECT_LEADERS: ElectLeadersHandler(controller, authorizer),
-        ApiKey.ENVELOPE: EnvelopeHandler(parts.router, controller, authorizer, parts.serde, parts.audit),
-        ApiKey.UPDATE_FEATURES: UpdateFeaturesHandler(controller, authorizer),
         ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, parts.cluster_id, authorizer, exposed),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(cache, authorizer, parts.described_partitions),
     }
-    alter, increment = (
-        AlterConfigsHandler(key, controller, authorizer, parts.own_configs)
-        for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
-    )
-    judges: dict[ApiKey, Judge] = {
-        ApiKey.CREATE_TOPICS: CreateTopicsHandler(controller, authorizer, throttling, parts.default_partitions),
-        ApiKey.DELETE_TOPICS: DeleteTopicsHandler(controller, authorizer, cache, throttling),
-        ApiKey.CREATE_PARTITIONS: CreatePartitionsHandler(controller, authorizer, throttling, cache),
-        ApiKey.ALTER_CONFIGS: alter,
-        ApiKey.INCREMENTAL_ALTER_CONFIGS: increment,
-    }
-    handlers.update(judges)
     parts.forwarder.install(forwarding_filters(authorizer, judges))
-    for key in (ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS):
-        handlers[key] = AlterAclsHandler(key, controller, authorizer, keeps_acls=parts.acls is not None)
-    for key in (ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS):
-        handlers[key] = PartitionReassignmentsHandler(key, controller, authorizer)
-    for key in (ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS):
-        handlers[key] = ControllerRequestHandler(key, controller, authorizer)
     for key, apply in (
         (ApiKey.LEADER_AND_ISR, parts.control.leader_and_isr),
         (ApiKey.STOP_REPLICA, parts.control.stop_replica),

@@ -16,7 +16,8 @@ from signalbox.client.connection_settings import (
 )
 from signalbox.client.oauth_login import LOGIN_CALLBACK_KEY, LoginParts, oauth_login
 from signalbox.common.config_table import ConfigFault
-from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.endpoint import SecurityProtocol, normalise_listener_name
+from signalbox.network.controller_listeners import CONTROLLER_NAMES
 from signalbox.network.listener_security import (
     ENABLED_MECHANISMS_KEY,
     read_jaas_file,
@@ -32,6 +33,13 @@ from signalbox.security.tls.every_error import every_error
 from signalbox.security.tls.settings import TlsConfigError, tls_settings
 
 INTER_BROKER_MECHANISM_KEY = "sasl.mechanism.inter.broker.protocol"
+CONTROLLER_MECHANISM_KEY = "sasl.mechanism.controller.protocol"
+
+
+def mechanism_key(listener_name: str, settings: ListenerSettings) -> str:
+    """Which key says with what mechanism peers' listener of that name is logged in to."""
+    controllers = map(normalise_listener_name, settings.names(CONTROLLER_NAMES))
+    return CONTROLLER_MECHANISM_KEY if listener_name in controllers else INTER_BROKER_MECHANISM_KEY
 
 
 def outbound_security(
@@ -60,26 +68,22 @@ def own_mechanism_faults(
     """Brokers with these settings must take each other on a listener of their own: what they log in with is enabled
     there (facts 1.7). A listener that only peers have is theirs to look at."""
     listener = settings.listener(listener_name)
-    mechanism, enabled_key = (
-        listener.text(INTER_BROKER_MECHANISM_KEY),
-        listener.key_of(listener_name, ENABLED_MECHANISMS_KEY),
-    )
+    used_key = mechanism_key(listener_name, listener)
+    mechanism, enabled_key = listener.text(used_key), listener.key_of(listener_name, ENABLED_MECHANISMS_KEY)
     taken = mechanism not in SUPPORTED_MECHANISMS or mechanism in listener.names(ENABLED_MECHANISMS_KEY)
     if not protocol.uses_sasl or taken:  # one that is not supported is told where it would be used
         return []
     problem = f"is not in {enabled_key}, so that no broker could log in on {listener_name}"
     remedy = f"Add it to {enabled_key}, or use one that is there"
-    return [ConfigFault(listener.key_of(listener_name, INTER_BROKER_MECHANISM_KEY), mechanism, problem, remedy)]
+    return [ConfigFault(listener.key_of(listener_name, used_key), mechanism, problem, remedy)]
 
 
 def _login(
     listener_name: str, listener: ListenerSettings, settings: NetworkSettings, faults: list[ConfigFault]
 ) -> SaslLogin | None:
     """How this broker logs in at its peers: with the server's own login module of that listener."""
-    mechanism, key = (
-        listener.text(INTER_BROKER_MECHANISM_KEY),
-        listener.key_of(listener_name, INTER_BROKER_MECHANISM_KEY),
-    )
+    used_key = mechanism_key(listener_name, listener)
+    mechanism, key = listener.text(used_key), listener.key_of(listener_name, used_key)
     if mechanism not in SUPPORTED_MECHANISMS:
         remedy = f"Brokers log in on {listener_name} with it: use one of {', '.join(SUPPORTED_MECHANISMS)}"
         faults.append(ConfigFault(key, mechanism, "is not supported", remedy))

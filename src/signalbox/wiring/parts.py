@@ -198,7 +198,6 @@ async def build_parts(
     creation = TopicCreator(
         controller,
         ways.channel,
-        ways.channel,
         guards.principals.serde,
         _broker_context(config),
         creation_settings(config),

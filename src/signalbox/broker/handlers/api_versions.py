@@ -62,11 +62,11 @@ class ApiVersionsHandler:
     ) -> None:
         self._advertised = advertised
         self._cache = cache
-        self._offers: dict[bool, Offer] = {}
+        self._offers: dict[tuple[bool, bool], Offer] = {}
         self._cluster_id = cluster_id
         self._node_id = node_id
         self._misroutes = misroutes
-        self._bodies: dict[tuple[int, bool], tuple[object, EncodedBody]] = {}
+        self._bodies: dict[tuple[int, bool, bool], tuple[object, EncodedBody]] = {}
 
     def __call__(self, request: ApiRequest) -> Answer:
         row = API_TABLE[ApiKey.API_VERSIONS]
@@ -81,7 +81,7 @@ class ApiVersionsHandler:
         if body.client_software_name:
             context.client_software_name = body.client_software_name
             context.client_software_version = body.client_software_version
-        return self.table(version, context.control_plane)
+        return self.table(version, context.control_plane, context.controller_plane)
 
     def _check(self, request: ApiRequest, body: ApiVersionsRequest) -> Error:
         names_software = request.header.api_version >= _NAMES_SOFTWARE_FROM
@@ -98,18 +98,18 @@ class ApiVersionsHandler:
         )
         return Error.REBOOTSTRAP_REQUIRED
 
-    def offer(self, control_plane: bool) -> Offer:
+    def offer(self, control_plane: bool, controller_plane: bool = False) -> Offer:
         """What is offered now."""
-        ranges, features = self._advertised.ranges(control_plane), self._cache.image.features
-        offer = self._offers.get(control_plane)
+        ranges, features = self._advertised.ranges(control_plane, controller_plane), self._cache.image.features
+        offer = self._offers.get((control_plane, controller_plane))
         if offer is None or offer.ranges is not ranges or offer.features is not features:
-            offer = self._offers[control_plane] = Offer(ranges, features)
+            offer = self._offers[control_plane, controller_plane] = Offer(ranges, features)
         return offer
 
-    def table(self, version: int, control_plane: bool) -> EncodedBody:
+    def table(self, version: int, control_plane: bool, controller_plane: bool = False) -> EncodedBody:
         """The answer when nothing is wrong."""
-        offer = self.offer(control_plane)
-        cached = self._bodies.get((version, control_plane))
+        offer = self.offer(control_plane, controller_plane)
+        cached = self._bodies.get((version, control_plane, controller_plane))
         if cached is not None and cached[0] is offer:
             return cached[1]
         named, finalized = ApiVersionsResponse.SupportedFeatureKey, ApiVersionsResponse.FinalizedFeatureKey
@@ -128,7 +128,7 @@ class ApiVersionsHandler:
             ],
         )
         made = EncodedBody(response.encode(version))
-        self._bodies[version, control_plane] = (offer, made)
+        self._bodies[version, control_plane, controller_plane] = (offer, made)
         return made
 
     def _unsupported(self, request: ApiRequest) -> RawAnswer:

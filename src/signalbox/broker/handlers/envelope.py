@@ -83,7 +83,7 @@ class EnvelopeHandler:
             AuditEvent(
                 kind=AuditKind.REFUSED,
                 listener=context.listener_name,
-                plane="control" if context.control_plane else "data",
+                plane=context.plane,
                 connection_id=context.connection_id,
                 client_address=context.client_address,
                 client_id=request.header.client_id or "",

@@ -11,6 +11,7 @@ from signalbox.broker.api_request import ApiRequest, CloseConnection, RawAnswer
 from signalbox.broker.forwarding import EnvelopeForwarder
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.forwarding_numbers import ForwardingNumbers
+from signalbox.broker.throttling import NO_THROTTLING
 from signalbox.common.forwarding_id import ForwardingId, decode_forwarding_id
 from signalbox.common.metrics import NullMetrics
 from signalbox.protocol.api_table import ApiKey
@@ -96,6 +97,20 @@ def test_errors(outcome: EnvelopeResponse | Exception, error: Error) -> None:
     answer, metrics, _ = forwarded(outcome)
     assert [(topic.name, topic.error_code) for topic in answer.topics] == [("t", error)]
     assert metrics.in_flight == 0
+
+
+@pytest.mark.spec("F14")
+@pytest.mark.parametrize("version", range(2, 8))
+def test_who_is_told_to_wait_by_the_controller_is_held_back_here(version: int) -> None:
+    """KIP-219: the client's connection is this broker's, so nobody else can keep it from asking again."""
+    asked = request_of(CreateTopicsRequest(), version)
+    inner = encode_response_header(ApiKey.CREATE_TOPICS, version, 7)
+    inner += CreateTopicsResponse(throttle_time_ms=70_000).encode(version)
+    channel = Channel(EnvelopeResponse(response_data=inner))
+    numbers = ForwardingNumbers(Life())
+    forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), ForwardingMetrics(NullMetrics()), 1234, numbers)
+    answer = asyncio.run(forwarder.forward(asked))
+    assert NO_THROTTLING.settle(asked, answer) == 70_000
 
 
 @pytest.mark.spec("F5")

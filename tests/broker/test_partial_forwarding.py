@@ -10,7 +10,7 @@ import pytest
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, RawAnswer
 from signalbox.broker.cluster_rights import CLUSTER_RIGHTS
 from signalbox.broker.error_responses import error_response
-from signalbox.broker.partial_forwarding import PartialForwarder, forwarding_filters
+from signalbox.broker.partial_forwarding import Filter, PartialForwarder, forwarding_filters
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused
 from signalbox.broker.routes import ROUTES, Disposition
 from signalbox.protocol.api_table import API_TABLE, ApiKey
@@ -53,6 +53,19 @@ class Forwarder:
 def keep_out_b(request: ApiRequest) -> Refused:
     names = [each.resource_name for each in request.body.resources]
     return {(2, "b"): _Result(resource_type=2, resource_name="b", error_code=29)} if "b" in names else {}
+
+
+class LetsPass:
+    def refused(self, request: ApiRequest) -> Refused:
+        return {}
+
+    def __call__(self, request: ApiRequest) -> FinalAnswer:
+        raise AssertionError("not on the controller")
+
+
+def filters(*entries: tuple[str, str, str]) -> dict[int, Filter]:
+    routed = (row.api_key for row in ROUTES if row.disposition is Disposition.CONTROLLER)
+    return forwarding_filters(acl(*entries), {key: LetsPass() for key in routed if key not in CLUSTER_RIGHTS})
 
 
 async def keep_out_b_later(request: ApiRequest) -> Refused:
@@ -123,7 +136,7 @@ def test_an_error_made_here_is_merged_and_a_closed_connection_stays_one() -> Non
 def test_who_lacks_the_right_on_the_cluster_is_not_forwarded_at_all() -> None:
     behind = Forwarder()
     forwarder = PartialForwarder(behind)
-    forwarder.install(forwarding_filters(acl(("alice", "DESCRIBE", "cluster")), {}))
+    forwarder.install(filters(("alice", "DESCRIBE", "cluster")))
     with pytest.raises(KafkaError) as refused:
         forwarder.forward(request_of(ElectLeadersRequest(), 2))
     assert refused.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
@@ -138,15 +151,21 @@ def test_who_has_it_is_forwarded_byte_for_byte() -> None:
     behind, asked = Forwarder(), request_of(ElectLeadersRequest(), 2)
     behind.answer = raw(asked, ElectLeadersResponse())
     forwarder = PartialForwarder(behind)
-    forwarder.install(forwarding_filters(acl(("alice", "ALTER", "cluster")), {}))
+    forwarder.install(filters(("alice", "ALTER", "cluster")))
     assert asyncio.run(scenario()) is behind.answer
     assert behind.frames == [bytes(asked.frame)]
 
 
+def test_an_answer_of_the_filters_own_is_the_whole_answer() -> None:
+    own = AlterConfigsResponse(throttle_time_ms=1)
+    answer, frames = forwarded(request("a"), judge=lambda request: own)
+    assert answer is own
+    assert frames == []
+
+
 @pytest.mark.spec("F2", "F6")
-def test_every_api_that_is_forwarded_is_looked_at_first() -> None:
-    judged = CLUSTER_RIGHTS.keys() | RESOURCE_REQUESTS.keys()
+def test_nothing_is_forwarded_without_a_look_at_who_may() -> None:
     assert not CLUSTER_RIGHTS.keys() & RESOURCE_REQUESTS.keys()
-    routed = {row.api_key for row in ROUTES if row.disposition is Disposition.CONTROLLER}
-    assert judged == routed
-    assert all(API_TABLE[key].forwardable for key in routed)
+    assert all(API_TABLE[key].forwardable for key in filters())
+    with pytest.raises(ValueError, match="without a look at who may: CREATE_TOPICS, DELETE_TOPICS"):
+        forwarding_filters(acl(), {})

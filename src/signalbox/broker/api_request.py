@@ -61,12 +61,14 @@ NO_ANSWER = NoAnswer()
 
 
 class RawAnswer:
-    """A payload with its response header, as another node made it; sent on as it is."""
+    """A payload with its response header, as another node made it; sent on as it is. `throttle_time_ms`: how long the
+    client is told in it to wait."""
 
-    __slots__ = ("payload",)
+    __slots__ = ("payload", "throttle_time_ms")
 
-    def __init__(self, payload: bytes) -> None:
+    def __init__(self, payload: bytes, throttle_time_ms: int = 0) -> None:
         self.payload = payload
+        self.throttle_time_ms = throttle_time_ms
 
 
 class CloseConnection:

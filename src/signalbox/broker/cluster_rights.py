@@ -23,6 +23,7 @@ CLUSTER_RIGHTS: Mapping[int, AclOperation] = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: AclOperation.DESCRIBE,
     ApiKey.ALTER_CLIENT_QUOTAS: AclOperation.ALTER_CONFIGS,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: AclOperation.ALTER,
+    ApiKey.UPDATE_FEATURES: AclOperation.ALTER,
 }
 
 

@@ -24,9 +24,10 @@ from signalbox.broker.error_responses import error_response
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.forwarding_numbers import ForwardingNumbers
 from signalbox.broker.ports import EnvelopeChannel
+from signalbox.protocol.api_table import API_TABLE
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.protocol.headers import decode_response_header
+from signalbox.protocol.headers import RequestHeader, decode_response_header
 from signalbox.security.principal import PrincipalSerde
 
 log = logging.getLogger(__name__)
@@ -89,10 +90,19 @@ class EnvelopeForwarder:
     def _inner(self, request: ApiRequest, response_data: bytes | None) -> FinalAnswer:
         header = request.header
         try:
-            correlation_id, _ = decode_response_header(response_data or b"", header.api_key, header.api_version)
+            correlation_id, body = decode_response_header(response_data or b"", header.api_key, header.api_version)
         except DecodeError:
-            correlation_id = None
+            correlation_id, body = None, 0
         if response_data is None or correlation_id != header.correlation_id:
             log.error("the active controller's inner answer is not one to request %d", header.correlation_id)
+            self._metrics.failed(Error.UNKNOWN_SERVER_ERROR)
             return error_response(request, Error.UNKNOWN_SERVER_ERROR)
-        return RawAnswer(bytes(response_data))
+        return RawAnswer(bytes(response_data), _throttle_time_ms(header, response_data, body))
+
+
+def _throttle_time_ms(header: RequestHeader, payload: bytes, body: int) -> int:
+    """How long the controller's quotas have the client wait: it is held back here, where it is connected (KIP-219)."""
+    first = API_TABLE[header.api_key].response.schema.root.fields[0]
+    if first.attribute != "throttle_time_ms" or header.api_version not in first.versions:
+        return 0
+    return int.from_bytes(payload[body : body + 4], signed=True)

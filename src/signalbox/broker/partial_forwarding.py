@@ -1,7 +1,7 @@
 """Requests of which this broker answers a part itself: the rest is forwarded, the answers are merged (KIP-590, F6).
 
-A filter per API says what is refused here: the whole request, by raising (a right on the cluster), or some resources
-of many. Where nothing is refused the client's own bytes are forwarded untouched; where nothing is left nobody else
+A filter per API says what is refused here: the whole request, with an error or an answer, or some resources of many.
+Where nothing is refused the client's own bytes are forwarded untouched; where nothing is left nobody else
 hears of it. The active controller judges again, so a filter that lets something pass gives nobody a right.
 """
 
@@ -15,30 +15,40 @@ from signalbox.broker.api_request import Answer, ApiRequest, CloseConnection, Fi
 from signalbox.broker.cluster_rights import CLUSTER_RIGHTS, require_cluster_right
 from signalbox.broker.ports import Forwarder
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused
+from signalbox.broker.routes import ROUTES, Disposition
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_request_header, decode_response_header
+from signalbox.protocol.message import Message
 from signalbox.security.authorizer import Authorizer
 
-Filter = Callable[[ApiRequest], Refused | Awaitable[Refused]]
-"""The results of what is refused here; KafkaError when the whole request is."""
+Refusal = Refused | Message
+Filter = Callable[[ApiRequest], Refusal | Awaitable[Refusal]]
+"""The results of what is refused here. The whole request is refused by an answer of its own or, in the API's error
+shape, by a KafkaError."""
 
 
 class Judge(Protocol):
-    """The handler of an API that asks for many resources: on the active controller it judges by the same words."""
+    """The handler of an API with a filter of its own: on the active controller it judges by the same words."""
 
-    def refused(self, request: ApiRequest) -> Refused | Awaitable[Refused]: ...
+    def refused(self, request: ApiRequest) -> Refusal | Awaitable[Refusal]: ...
 
     def __call__(self, request: ApiRequest) -> Answer: ...
 
 
 def forwarding_filters(authorizer: Authorizer, judges: Mapping[ApiKey, Judge]) -> dict[int, Filter]:
-    """By API key: a right on the cluster, or a judge of each resource."""
+    """By API key: a right on the cluster, or a handler that judges. ValueError: nobody looks at an API."""
 
-    def refuse_whole(request: ApiRequest) -> Refused:
+    def refuse_whole(request: ApiRequest) -> Refusal:
         require_cluster_right(authorizer, request.context, request.header.api_key)
         return {}
 
-    return dict.fromkeys(CLUSTER_RIGHTS, refuse_whole) | {int(key): judge.refused for key, judge in judges.items()}
+    filters: dict[int, Filter] = dict.fromkeys(CLUSTER_RIGHTS, refuse_whole)
+    filters |= {int(key): judge.refused for key, judge in judges.items()}
+    routed = [row.api_key for row in ROUTES if row.disposition is Disposition.CONTROLLER]
+    unseen = [key.name for key in routed if key not in filters]
+    if unseen:
+        raise ValueError(f"forwarded without a look at who may: {', '.join(unseen)}")
+    return filters
 
 
 class PartialForwarder:
@@ -55,11 +65,12 @@ class PartialForwarder:
     def forward(self, request: ApiRequest) -> Awaitable[FinalAnswer]:
         """The whole answer; KafkaError at once when the request is refused whole. What may be long, a look at each
         resource, is done before this returns, where it breathes."""
-        judge = self._filters.get(request.header.api_key)
-        return self._rest(request, {} if judge is None else judge(request))
+        return self._rest(request, self._filters[request.header.api_key](request))
 
-    async def _rest(self, request: ApiRequest, judged: Refused | Awaitable[Refused]) -> FinalAnswer:
+    async def _rest(self, request: ApiRequest, judged: Refusal | Awaitable[Refusal]) -> FinalAnswer:
         refused = await judged if inspect.isawaitable(judged) else judged
+        if isinstance(refused, Message):
+            return refused
         if not refused:
             request.sent_on = True
             return await self._forwarder.forward(request)

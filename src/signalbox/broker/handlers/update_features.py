@@ -6,10 +6,9 @@ Needs ALTER on the cluster. Which levels can be finalized is `controller/feature
 from __future__ import annotations
 
 from signalbox.broker.api_request import Answer, ApiRequest
-from signalbox.broker.authorization import require_on_cluster
+from signalbox.broker.cluster_rights import require_cluster_right
 from signalbox.broker.ports import ActiveController
 from signalbox.protocol.api_table import ApiKey
-from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
 
@@ -19,5 +18,5 @@ class UpdateFeaturesHandler:
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> Answer:
-        require_on_cluster(self._authorizer, request.context, AclOperation.ALTER)
+        require_cluster_right(self._authorizer, request.context, ApiKey.UPDATE_FEATURES)
         return self._controller.handle(ApiKey.UPDATE_FEATURES, request.body, request.context)

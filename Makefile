@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: env demo test lint unit system interop-security bench bench-planes bench-kafka chaos fuzz clean
+.PHONY: env demo test lint unit system interop-security bench bench-planes bench-kafka bench-admin chaos fuzz clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be asked for
@@ -56,6 +56,9 @@ bench-planes: $(STAMP)  ## the control plane beside a data plane kept busy in ev
 
 bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours in turn (needs mvn and Java): QUICK=1
 	$(BIN)/python -m bench.kafka $(if $(QUICK),--quick)
+
+bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside Apache Kafka 4.4 and 3.9 (needs mvn and Java): QUICK=1
+	$(BIN)/python -m bench.admin $(if $(QUICK),--quick)
 
 FRAMES ?= 1000000
 

@@ -7,8 +7,10 @@ import shutil
 import signal
 import socket
 import subprocess
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from bench.kafka import quorum
 from bench.kafka.sides import RETENTION_CHECK_MS, Side
 
 _POM = Path(__file__).parent / "pom.xml"
@@ -55,12 +57,13 @@ class ApacheKafka(Side):
 
     name = "Apache Kafka 4.4.0"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         super().__init__()
+        self._settings = dict(settings or {})
         self._folder = folder
         self._class_path = f"{libraries().resolve()}/*"
         self._ports, self._controller_ports = free_ports(3), free_ports(3)
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     def prepare(self) -> None:
         voters = ",".join(f"{n}@127.0.0.1:{port}" for n, port in enumerate(self._controller_ports, 1))
@@ -69,29 +72,47 @@ class ApacheKafka(Side):
             folder.mkdir(parents=True)
             values = {"node_id": node_id, "voters": voters, "port": port, "controller_port": controller_port}
             values["retention_check_ms"] = RETENTION_CHECK_MS
-            (folder / "server.properties").write_text(_PROPERTIES.format(folder=folder, **values))
+            own = "".join(f"{key}={value}\n" for key, value in self._settings.items())
+            (folder / "server.properties").write_text(_PROPERTIES.format(folder=folder, **values) + own)
             command = ["java", "-cp", self._class_path, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID]
             subprocess.run([*command, "-c", str(folder / "server.properties")], check=True, capture_output=True)
 
     def launch(self) -> None:
         for node_id in (1, 2, 3):
-            folder = self._folder / f"kafka-{node_id}"
-            with (folder / "kafka.log").open("wb") as log:
-                java = ["java", "-Xmx512m", "-Xms512m", "-XX:+UseG1GC", "-cp", self._class_path, "kafka.Kafka"]
-                command = [*java, str(folder / "server.properties")]
-                self._processes.append(subprocess.Popen(command, stdout=log, stderr=log))
+            self.restart(node_id)
         self.addresses = {node_id: ("127.0.0.1", port) for node_id, port in enumerate(self._ports, 1)}
 
     @property
     def pids(self) -> dict[int, int]:
-        return {node_id: process.pid for node_id, process in enumerate(self._processes, 1)}
+        return {node_id: process.pid for node_id, process in self._processes.items()}
+
+    def kill(self, node_id: int) -> None:
+        self._processes[node_id].kill()
+        self._processes[node_id].wait()
+
+    def restart(self, node_id: int) -> None:
+        folder = self._folder / f"kafka-{node_id}"
+        with (folder / "kafka.log").open("ab") as log:
+            java = ["java", "-Xmx512m", "-Xms512m", "-XX:+UseG1GC", "-cp", self._class_path, "kafka.Kafka"]
+            command = [*java, str(folder / "server.properties")]
+            self._processes[node_id] = subprocess.Popen(command, stdout=log, stderr=log)
+
+    def active_controller(self) -> int:
+        alive = next(node_id for node_id, process in self._processes.items() if process.poll() is None)
+        return quorum.active_controller(self.addresses[alive])
 
     def stop(self) -> None:
-        for process in self._processes:
-            process.send_signal(signal.SIGTERM)
-        for process in self._processes:
-            try:
-                process.wait(_STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        end(self._processes.values())
+
+
+def end(processes: Iterable[subprocess.Popen[bytes]]) -> None:
+    """SIGTERM to all; who stays too long is killed."""
+    asked = list(processes)
+    for process in asked:
+        process.send_signal(signal.SIGTERM)
+    for process in asked:
+        try:
+            process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

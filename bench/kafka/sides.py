@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import socket
 import time
+import urllib.request
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +23,14 @@ Address = tuple[str, int]
 # Logs are in memory: what a partition keeps is bounded, on both sides alike.
 _BOUNDED = {"segment.bytes": str(2**26), "retention.bytes": str(2**27), "file.delete.delay.ms": "100"}
 RETENTION_CHECK_MS = 500
+_IS_CONTROLLER = b"\nkafka_controller_kafkacontroller_activecontrollercount 1"
 
 
 class Side(ABC):
     """`addresses`: where clients find the nodes, by id."""
 
     name = ""
+    forwards_creations = True  # False: CreateTopics is answered NOT_CONTROLLER off the controller
 
     def __init__(self) -> None:
         self.addresses: dict[int, Address] = {}
@@ -39,9 +44,26 @@ class Side(ABC):
         """Start the processes; returns when `addresses` is filled."""
 
     @property
+    def helpers(self) -> list[int]:
+        """Processes that are part of it and no node of it."""
+        return []
+
+    @property
     @abstractmethod
     def pids(self) -> dict[int, int]:
         """Process ids by node id."""
+
+    @abstractmethod
+    def kill(self, node_id: int) -> None:
+        """SIGKILL."""
+
+    @abstractmethod
+    def restart(self, node_id: int) -> None:
+        """Start a killed node again, at its old address; it may not be up yet when this returns."""
+
+    @abstractmethod
+    def active_controller(self) -> int:
+        """The node that really is it, whatever clients are told. OSError or RuntimeError: there is none now."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -63,7 +85,7 @@ class Side(ABC):
         began = time.monotonic()
         self.launch()
         for address in self.addresses.values():
-            _until(lambda address=address: len(metadata(address, []).brokers) == 3, _READY_S)
+            until(partial(_sees_all, address), _READY_S)
         return time.monotonic() - began
 
     def create_topic(self, name: str, partitions: int, replicas: int) -> None:
@@ -77,7 +99,7 @@ class Side(ABC):
         if answer.topics[0].error_code:
             raise RuntimeError(f"{self.name}: topic {name} was refused: {answer.topics[0].error_message}")
         for address in self.addresses.values():
-            _until(lambda address=address: _is_led(metadata(address, [name]), partitions), _LEADERS_S)
+            until(partial(_is_led, address, name, partitions), _LEADERS_S)
 
     @property
     def controller(self) -> Address:
@@ -95,9 +117,9 @@ class Ours(Side):
 
     name = "Signalbox"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         super().__init__()
-        overrides = {"log.retention.check.interval.ms": str(RETENTION_CHECK_MS)}
+        overrides = {"log.retention.check.interval.ms": str(RETENTION_CHECK_MS), **(settings or {})}
         self._cluster = ProcessCluster(folder, 3, overrides=overrides)
 
     def prepare(self) -> None:
@@ -112,6 +134,20 @@ class Ours(Side):
     @property
     def pids(self) -> dict[int, int]:
         return {node_id: broker.process.pid for node_id, broker in self._cluster.brokers.items() if broker.process}
+
+    def kill(self, node_id: int) -> None:
+        self._cluster.kill(node_id)
+
+    def restart(self, node_id: int) -> None:
+        self._cluster.start_broker(node_id)
+
+    def active_controller(self) -> int:
+        for node_id, broker in self._cluster.brokers.items():
+            if broker.running:
+                with urllib.request.urlopen(broker.ready["metrics"], timeout=10) as page:
+                    if _IS_CONTROLLER in page.read():
+                        return node_id
+        raise RuntimeError("no broker is the controller at the moment")
 
     def stop(self) -> None:
         self._cluster.stop()
@@ -155,19 +191,25 @@ def ask(address: Address, api_key: int, version: int, request: Any) -> Any:
         line.close()
 
 
-def metadata(address: Address, topics: list[str]) -> MetadataResponse:
-    """Brokers, and the topics asked for."""
-    wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
-    answer: MetadataResponse = ask(address, ApiKey.METADATA, 9, MetadataRequest(topics=wanted))
+def metadata(address: Address, topics: Sequence[str] | None) -> MetadataResponse:
+    """Brokers, and the topics asked for (None: all of them); none is made by asking."""
+    wanted = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
+    request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+    answer: MetadataResponse = ask(address, ApiKey.METADATA, 9, request)
     return answer
 
 
-def _is_led(view: MetadataResponse, partitions: int) -> bool:
-    found = view.topics[0].partitions
+def _sees_all(address: Address) -> bool:
+    return len(metadata(address, []).brokers) == 3
+
+
+def _is_led(address: Address, topic: str, partitions: int) -> bool:
+    found = metadata(address, [topic]).topics[0].partitions
     return len(found) == partitions and all(partition.leader_id >= 0 for partition in found)
 
 
-def _until(holds: Any, seconds: float) -> None:
+def until(holds: Callable[[], bool], seconds: float) -> None:
+    """Ask until it is so; a node that is not up says nothing. RuntimeError after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         try:

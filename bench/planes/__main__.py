@@ -65,7 +65,7 @@ def leaders(folder: Path, only: str, changes: int, kafka: bool) -> Iterator[Row]
     yield from leadership_rows(Ours(folder / "ours"), changes, bounded=True)
     if kafka:
         yield from leadership_rows(ApacheKafka(folder / "kafka"), changes, bounded=False)
-        yield from leadership_rows(KafkaOnZooKeeper(folder / "kafka-3.9"), changes, bounded=False)
+        yield from leadership_rows(KafkaOnZooKeeper(folder / "kafka-3.9", control_plane=True), changes, bounded=False)
 
 
 def main() -> int:

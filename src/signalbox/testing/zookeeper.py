@@ -76,9 +76,8 @@ class ZooKeeperServer:
             assert self._process is not None
             if self._process.poll() is not None:
                 break
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1) as sock:
-                sock.sendall(b"srvr")
-                if b"Mode:" in sock.makefile("rb").read():
+            with contextlib.suppress(OSError):
+                if serves(self.port):
                     return
             time.sleep(0.05)
         raise RuntimeError(f"ZooKeeper does not serve: {(self._folder / 'server.log').read_text()[-3000:]}")
@@ -102,6 +101,13 @@ class ZooKeeperServer:
         assert self._process is not None
         if self._process.poll() is None:
             os.kill(self._process.pid, number)
+
+
+def serves(port: int) -> bool:
+    """Whether the server at a loopback port serves (as leader, follower or alone). OSError: it does not listen."""
+    with socket.create_connection(("127.0.0.1", port), 1) as sock:
+        sock.sendall(b"srvr")
+        return b"Mode:" in sock.makefile("rb").read()
 
 
 @contextlib.contextmanager

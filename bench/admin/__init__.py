@@ -1,0 +1,1 @@
+"""Changes of metadata, many partitions and failover: ours beside Apache Kafka, the same requests to both."""

@@ -1,0 +1,72 @@
+"""The rows: what is compared with what, and how much ours may be of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bench.table import Row, absolute, at_most
+
+Figures = Mapping[str, float]
+CONTENDERS = (("4.4", "ours"), ("4.4 no linger", "ours"), ("3.9", "ours on ZooKeeper"))
+"""The reference, and ours beside it."""
+
+# metric, figure, and how much ours may be of the reference's: of 4.4, of 4.4 without linger, of 3.9
+_RATIOS: tuple[tuple[str, str, tuple[float | None, ...]], ...] = (
+    ("IncrementalAlterConfigs, 1 client, p50, ms", "alter 1 p50", (0.2, 1.0, None)),
+    ("IncrementalAlterConfigs, 1 client, p99, ms", "alter 1 p99", (0.5, None, None)),
+    ("IncrementalAlterConfigs, 1 client, CPU ms a request", "alter 1 CPU", (None, None, None)),
+    ("IncrementalAlterConfigs, 16 clients, p50, ms", "alter 16 p50", (0.2, 1.0, None)),
+    ("IncrementalAlterConfigs, 16 clients, p99, ms", "alter 16 p99", (0.5, None, None)),
+    ("IncrementalAlterConfigs, 16 clients, CPU ms a request", "alter 16 CPU", (None, None, None)),
+    ("CreateTopics, 1 client, p50, ms", "create 1 p50", (0.2, 1.0, None)),
+    ("CreateTopics, 1 client, p99, ms", "create 1 p99", (0.5, None, None)),
+    ("CreateTopics, 1 client, CPU ms a request", "create 1 CPU", (None, None, None)),
+    ("CreateTopics, 16 clients, p50, ms", "create 16 p50", (0.2, 1.0, None)),
+    ("CreateTopics, 16 clients, p99, ms", "create 16 p99", (0.5, None, None)),
+    ("CreateTopics, 16 clients, CPU ms a request", "create 16 CPU", (None, None, None)),
+    ("1,000 topics of 3 partitions, answered, s", "topics answered", (None, None, None)),
+    ("1,000 topics of 3 partitions, led everywhere, s", "topics led", (0.5, None, None)),
+    ("1,000 topics deleted everywhere, s", "topics deleted", (None, None, None)),
+    ("5,000 partitions answered, s", "partitions answered", (0.5, None, None)),
+    ("5,000 partitions led everywhere, s", "partitions led", (0.5, None, None)),
+    ("Metadata for 5,000 partitions, p50, ms", "metadata p50", (0.5, None, None)),
+    ("Metadata for 5,000 partitions, p99, ms", "metadata p99", (None, None, None)),
+    ("memory of a node with 5,000 partitions, MiB", "memory", (0.5, None, None)),
+    ("noise: median of the worst round / of the best, alter, 1 client", "alter 1 spread", (None, None, None)),
+    ("noise: others' processor time, % of a core", "neighbours", (None, None, None)),
+)
+# metric, figure, and how many seconds ours may take
+_SECONDS: tuple[tuple[str, str, float | None], ...] = (
+    ("SIGKILL of a leader to acks=all again, worst, s", "kill leader", 1.0),
+    ("SIGKILL of a leader, median, s", "kill leader median", None),
+    ("SIGKILL of a follower, longest stall of acks=all, worst, s", "kill follower", 1.0),
+    ("SIGKILL of a follower, median, s", "kill follower median", None),
+    ("SIGKILL of the controller, longest stall of acks=all, worst, s", "kill controller produce", 3.0),
+    ("SIGKILL of the controller, median, s", "kill controller produce median", None),
+    ("SIGKILL of the controller to CreateTopics again, worst, s", "kill controller create", 3.0),
+    ("SIGKILL of the controller to CreateTopics, median, s", "kill controller create median", None),
+)
+
+
+def judge(found: Mapping[str, Figures]) -> Iterator[Row]:
+    """Rows of every pair of which both were measured."""
+    for at, (reference, ours) in enumerate(CONTENDERS):
+        if reference in found and ours in found:
+            yield from _pair(f"{ours} : {reference} | ", found[ours], found[reference], at)
+    for ours in ("ours", "ours on ZooKeeper"):
+        if ours in found:
+            yield from _seconds(f"{ours} | ", found[ours], found.get("4.4" if ours == "ours" else "3.9", {}))
+
+
+def _pair(prefix: str, ours: Figures, reference: Figures, at: int) -> Iterator[Row]:
+    for metric, figure, bounds in _RATIOS:
+        if figure in ours and figure in reference:
+            yield at_most(prefix + metric, ours[figure], max(reference[figure], 1e-9), bounds[at])
+
+
+def _seconds(prefix: str, ours: Figures, reference: Figures) -> Iterator[Row]:
+    """The bound is on ours; the reference stands beside it."""
+    for metric, figure, bound in _SECONDS:
+        if figure in ours:
+            row = absolute(prefix + metric, ours[figure], bound)
+            yield Row(row.metric, row.ours, reference.get(figure), None, row.bound, row.holds)

@@ -1,0 +1,27 @@
+"""How much of the machine went to others while something was measured: figures of a busy hour must say so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+_TICKS_A_SECOND = 100
+_IDLE, _IOWAIT, _GUEST = 3, 4, 8
+
+
+class Neighbours:
+    """`mine` gives the processor seconds of all that is part of the measurement."""
+
+    def __init__(self, mine: Callable[[], float]) -> None:
+        self._mine = mine
+        self._began, self._before = time.monotonic(), self._others()
+
+    def percent_of_a_core(self) -> float:
+        """Since it was made: processor time of everybody else, stolen time included."""
+        return max(0.0, (self._others() - self._before) / (time.monotonic() - self._began) * 100)
+
+    def _others(self) -> float:
+        fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+        ticks = sum(int(value) for at, value in enumerate(fields) if at not in (_IDLE, _IOWAIT) and at < _GUEST)
+        return ticks / _TICKS_A_SECOND - self._mine() - time.process_time()

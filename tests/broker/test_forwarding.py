@@ -12,6 +12,7 @@ from signalbox.broker.forwarding import EnvelopeForwarder
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.forwarding_numbers import ForwardingNumbers
 from signalbox.broker.throttling import NO_THROTTLING
+from signalbox.common.clock import ManualClock
 from signalbox.common.forwarding_id import ForwardingId, decode_forwarding_id
 from signalbox.common.metrics import NullMetrics
 from signalbox.protocol.api_table import ApiKey
@@ -58,7 +59,7 @@ def request() -> ApiRequest:
 
 
 def forwarded(outcome: EnvelopeResponse | Exception) -> tuple[Any, ForwardingMetrics, Channel]:
-    channel, metrics = Channel(outcome), ForwardingMetrics(NullMetrics())
+    channel, metrics = Channel(outcome), ForwardingMetrics(NullMetrics(), ManualClock(), lambda: 1)
     forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, 1234, ForwardingNumbers(Life()))
     asked = request()
     return as_read(asked, asyncio.run(forwarder.forward(asked))), metrics, channel
@@ -107,8 +108,8 @@ def test_who_is_told_to_wait_by_the_controller_is_held_back_here(version: int) -
     inner = encode_response_header(ApiKey.CREATE_TOPICS, version, 7)
     inner += CreateTopicsResponse(throttle_time_ms=70_000).encode(version)
     channel = Channel(EnvelopeResponse(response_data=inner))
-    numbers = ForwardingNumbers(Life())
-    forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), ForwardingMetrics(NullMetrics()), 1234, numbers)
+    numbers, metrics = ForwardingNumbers(Life()), ForwardingMetrics(NullMetrics(), ManualClock(), lambda: 1)
+    forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, 1234, numbers)
     answer = asyncio.run(forwarder.forward(asked))
     assert NO_THROTTLING.settle(asked, answer) == 70_000
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.audit_rollups import AuditRollups
+from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.fetch import FetchHandler
 from signalbox.broker.handlers.produce import ProduceHandler
@@ -26,6 +27,7 @@ from signalbox.broker.throttling import NO_THROTTLING
 from signalbox.common.audit_event import AuditEvent
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.file_slice import FileSlice
+from signalbox.common.metrics import NullMetrics
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage
 from signalbox.protocol.api_table import API_TABLE, ApiKey
@@ -152,7 +154,7 @@ class TwinSide:
         produce = ProduceHandler(replicas, self.cache, self.authorizer)
         misroutes = MisrouteLog(MetricRegistry(), self.trail, clock)
         advertised = AdvertisedVersions(NoController(), False)
-        versions = ApiVersionsHandler(advertised, "cluster", 1, misroutes, self.cache)
+        versions = ApiVersionsHandler(advertised, "cluster", 1, misroutes, self.cache, ClientSoftware(NullMetrics()))
         handlers: dict[ApiKey, Any] = {
             ApiKey.PRODUCE: produce,
             ApiKey.FETCH: FetchHandler(replicas, self.cache, self.authorizer),

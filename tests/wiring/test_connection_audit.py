@@ -6,14 +6,16 @@ import socket
 import threading
 
 from signalbox.broker.audit_rollups import AuditRollups
+from signalbox.broker.client_software import ClientSoftware
 from signalbox.common.audit_event import AuditKind
 from signalbox.common.clock import ManualClock
+from signalbox.common.metrics import NullMetrics
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.connection_audit import RollupWatcher
-from tests.broker.asking import Recorded
+from signalbox.wiring.connection_audit import ConnectionEnds
+from tests.broker.asking import Recorded, context
 
 
 def test_each_connection_is_recorded_once(cluster: Cluster) -> None:
@@ -44,10 +46,11 @@ def test_each_connection_is_recorded_once(cluster: Cluster) -> None:
 
 def test_a_watcher_that_saw_nothing_writes_nothing() -> None:
     sink = Recorded()
-    watcher = RollupWatcher(AuditRollups(sink, ManualClock()))
+    watcher = ConnectionEnds(AuditRollups(sink, ManualClock()), ClientSoftware(NullMetrics()))
 
     class Gone:
         connection_id = "c-1"
+        context = context()
 
     watcher.opened(Gone())  # type: ignore[arg-type]
     watcher.closed(Gone(), "gone")  # type: ignore[arg-type]

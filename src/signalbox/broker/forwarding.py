@@ -70,7 +70,7 @@ class EnvelopeForwarder:
             return error_response(request, Error.REQUEST_TIMED_OUT if timed_out else Error.UNKNOWN_SERVER_ERROR)
         finally:
             self._numbering.end(forwarding_id)
-            self._metrics.ended()
+            self._metrics.ended(request.header.client_id)
         return self._completed(request, envelope)
 
     def _completed(self, request: ApiRequest, envelope: Any) -> FinalAnswer:

@@ -13,6 +13,7 @@ from signalbox.cli import (
     check,
     cluster,
     config,
+    forwarding,
     group,
     pipeline,
     planes,
@@ -41,6 +42,7 @@ app.command("check")(check.check)
 app.command("up")(up.up)
 app.command("demo")(demo)
 app.command("planes")(planes.planes)
+app.command("forwarding")(forwarding.forwarding)
 app.add_typer(topic.app, name="topic")
 app.add_typer(reassign.app, name="reassign")
 app.add_typer(config.app, name="config")

@@ -7,26 +7,21 @@ mean of the requests since the last look; with `--once` it is the mean since the
 from __future__ import annotations
 
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
-from prometheus_client.parser import text_string_to_metric_families
 from rich.live import Live
 from rich.table import Table
 
-from signalbox.cli.connect import console, fail
+from signalbox.cli.broker_page import Addresses, BrokerPage, page_of
+from signalbox.cli.connect import console
 
 _PREFIXES = {"data": "", "control": "controlplane", "controller": "controller"}
 _COLUMNS = (
     "broker", "plane", "listener", "connections", "queue", "queue ms", "idle", "requests", "refused", "expired",
 )  # fmt: skip
-_TIMEOUT_S = 10.0
-
-Addresses = Annotated[list[str], typer.Argument(help="host:port of metrics pages (metrics.http.port), one a broker.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,34 +79,14 @@ def planes(
 
 def _look(addresses: list[str]) -> Iterator[ListenerState]:
     for address in addresses:
-        yield from listener_states(address, _page(address))
-
-
-def _page(address: str) -> str:
-    url = address if address.startswith("http://") else f"http://{address}"
-    url = url if url.endswith("/metrics") else f"{url}/metrics"
-    try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as page:
-            text: str = page.read().decode()
-            return text
-    except (OSError, ValueError) as error:  # urllib.error.URLError is an OSError
-        reason = error.reason if isinstance(error, urllib.error.URLError) else error
-        fail(f"{address} has no metrics page: {reason} (metrics.http.port says where a broker has it)")
+        yield from listener_states(address, page_of(address))
 
 
 def listener_states(broker: str, page: str) -> Iterator[ListenerState]:
     """The listeners of one page, control planes first. Ends the command when it is no broker's page."""
-    samples: dict[str, list[tuple[Mapping[str, str], float]]] = {}
-    for family in text_string_to_metric_families(page):
-        for sample in family.samples:
-            samples.setdefault(sample.name, []).append((sample.labels, sample.value))
-    listeners = [labels for labels, _ in samples.get("signalbox_network_listener_info", [])]
-    if not listeners:
-        fail(f"{broker} is no metrics page of a broker: it names no listener")
-
-    def read(name: str, **wanted: str) -> float:
-        found = (value for labels, value in samples.get(name, []) if wanted.items() <= labels.items())
-        return sum(found)
+    samples = BrokerPage(broker, page)
+    listeners = samples.listeners
+    read = samples.read
 
     for labels in sorted(listeners, key=lambda each: (each["plane"] == "data", each["listener"])):
         plane, listener = labels["plane"], labels["listener"]

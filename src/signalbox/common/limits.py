@@ -55,3 +55,5 @@ MAX_OPEN_SEGMENT_FILES = 512  # closed segments whose files stay open for reads
 
 # Metrics
 MAX_CLIENT_IDS_COUNTED = 1_000  # client ids with a row of their own
+MAX_CLIENT_SOFTWARE_COUNTED = 200  # client software with a row of its own, by listener, name and version
+MAX_CLIENT_SOFTWARE_LENGTH = 100  # characters of its name or version

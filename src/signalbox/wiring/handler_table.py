@@ -9,6 +9,7 @@ from random import Random
 
 from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.api_request import Handler
+from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.config_description import ConfigDescription
 from signalbox.broker.exposed_controller import ExposedController
 from signalbox.broker.handlers.acls import AlterAclsHandler, DescribeAclsHandler
@@ -75,6 +76,7 @@ class ControllerHandlerParts:
     router: Router
     cache: MetadataCache
     controller: ActiveController
+    software: ClientSoftware
     authorizer: Authorizer
     serde: PrincipalSerde
     audit: AuditSink
@@ -124,7 +126,9 @@ def build_controller_handlers(parts: ControllerHandlerParts, judges: Mapping[Api
     node_id, authorizer, cache, controller = parts.epochs.node_id, parts.authorizer, parts.cache, parts.controller
     handlers: dict[ApiKey, Handler] = {
         **judges,
-        ApiKey.API_VERSIONS: ApiVersionsHandler(parts.advertised, parts.cluster_id, node_id, parts.misroutes, cache),
+        ApiKey.API_VERSIONS: ApiVersionsHandler(
+            parts.advertised, parts.cluster_id, node_id, parts.misroutes, cache, parts.software
+        ),
         ApiKey.UPDATE_FEATURES: UpdateFeaturesHandler(controller, authorizer),
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS: AlterUserScramCredentialsHandler(controller, authorizer),
         ApiKey.ALTER_CLIENT_QUOTAS: AlterClientQuotasHandler(controller, authorizer),

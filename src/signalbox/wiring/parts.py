@@ -14,6 +14,7 @@ from functools import partial
 from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.audit_rollups import AuditRollups
 from signalbox.broker.audit_trail import AuditTrail
+from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.config_description import ConfigDescription
 from signalbox.broker.forwarding import EnvelopeForwarder
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
@@ -52,7 +53,7 @@ from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.wiring.audit_delivery import TopicDelivery
 from signalbox.wiring.authorizers import keep_acls
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
-from signalbox.wiring.connection_audit import RollupWatcher
+from signalbox.wiring.connection_audit import ConnectionEnds
 from signalbox.wiring.control_requests import ControlRequests
 from signalbox.wiring.controller_parts import build_controller
 from signalbox.wiring.controller_requests import ChannelVersions
@@ -85,6 +86,7 @@ class Trail:
     rollups: AuditRollups
     misroutes: MisrouteLog
     requests: RequestMetrics
+    software: ClientSoftware
 
     @classmethod
     def begin(cls, config: NodeConfig, clock: Clock) -> Trail:
@@ -96,6 +98,7 @@ class Trail:
             rollups=AuditRollups(audit, clock),
             misroutes=MisrouteLog(metrics, audit, clock),
             requests=RequestMetrics(metrics),
+            software=ClientSoftware(metrics),
         )
 
 
@@ -246,7 +249,8 @@ def _router(
     config, channel, serde = around.config, around.channel, around.guards.principals.serde
     timeout_ms = config["request.timeout.ms"]
     numbering = ForwardingNumbers(around.epochs)
-    whole = EnvelopeForwarder(channel, serde, ForwardingMetrics(trail.metrics), timeout_ms, numbering)
+    counts = ForwardingMetrics(trail.metrics, around.clock, lambda: around.cache.image.controller_id)
+    whole = EnvelopeForwarder(channel, serde, counts, timeout_ms, numbering)
     forwarder = PartialForwarder(whole)
     router = Router(
         controller,
@@ -266,6 +270,7 @@ def _router(
             controller=controller,
             replicas=data.replicas,
             vanished=data.vanished,
+            software=trail.software,
             coordinator=data.coordinator,
             authorizer=around.guards.authorizer,
             serde=serde,
@@ -299,7 +304,7 @@ def _server(around: Surroundings, trail: Trail, router: Router, hot_path: HotPat
         request_sink=router,
         api_gate=RouteGate(),
         hot_path=hot_path,
-        watcher=RollupWatcher(trail.rollups),
+        watcher=ConnectionEnds(trail.rollups, trail.software),
         audit=trail.audit,
         metrics=trail.metrics,
         clock=around.clock,

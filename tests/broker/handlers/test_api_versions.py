@@ -8,6 +8,7 @@ import pytest
 
 from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.api_request import ApiRequest, RawAnswer
+from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.broker.misroutes import MisrouteLog
@@ -32,7 +33,8 @@ def handler(
     sink: Recorded | None = None, forced: bool = False, cache: MetadataCache | None = None
 ) -> ApiVersionsHandler:
     misroutes = MisrouteLog(MetricRegistry(), sink or Recorded(), ManualClock())
-    return ApiVersionsHandler(AdvertisedVersions(Alone(), forced), "cluster", 1, misroutes, cache or MetadataCache())
+    advertised, software = AdvertisedVersions(Alone(), forced), ClientSoftware(MetricRegistry())
+    return ApiVersionsHandler(advertised, "cluster", 1, misroutes, cache or MetadataCache(), software)
 
 
 def ask(version: int, who: Any = None, sink: Recorded | None = None, forced: bool = False, **fields: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 
 from signalbox.broker.advertised_versions import AdvertisedVersions, Ranges
 from signalbox.broker.api_request import Answer, ApiRequest, RawAnswer
+from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.misroutes import MisrouteLog
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.feature_levels import SUPPORTED_FEATURES, FinalizedFeatures
@@ -59,6 +60,7 @@ class ApiVersionsHandler:
         node_id: int,
         misroutes: MisrouteLog,
         cache: MetadataCache,
+        software: ClientSoftware,
     ) -> None:
         self._advertised = advertised
         self._cache = cache
@@ -66,6 +68,7 @@ class ApiVersionsHandler:
         self._cluster_id = cluster_id
         self._node_id = node_id
         self._misroutes = misroutes
+        self._software = software
         self._bodies: dict[tuple[int, bool, bool], tuple[object, EncodedBody]] = {}
 
     def __call__(self, request: ApiRequest) -> Answer:
@@ -78,9 +81,10 @@ class ApiVersionsHandler:
         if error is not Error.NONE:
             return ApiVersionsResponse(error_code=error)
         context = request.context
-        if body.client_software_name:
-            context.client_software_name = body.client_software_name
-            context.client_software_version = body.client_software_version
+        named = (body.client_software_name, body.client_software_version)
+        if named[0] and named != (context.client_software_name, context.client_software_version):
+            context.client_software_name, context.client_software_version = named
+            self._software.named(context)
         return self.table(version, context.control_plane, context.controller_plane)
 
     def _check(self, request: ApiRequest, body: ApiVersionsRequest) -> Error:

@@ -1,0 +1,51 @@
+"""A broker's metrics page as commands read it."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from typing import Annotated
+
+import typer
+from prometheus_client.parser import text_string_to_metric_families
+
+from signalbox.cli.connect import fail
+
+_TIMEOUT_S = 10.0
+
+Addresses = Annotated[list[str], typer.Argument(help="host:port of metrics pages (metrics.http.port), one a broker.")]
+
+
+def page_of(address: str) -> str:
+    """The text of the page. Ends the command with the reason when there is none."""
+    url = address if address.startswith("http://") else f"http://{address}"
+    url = url if url.endswith("/metrics") else f"{url}/metrics"
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as page:
+            text: str = page.read().decode()
+            return text
+    except (OSError, ValueError) as error:  # urllib.error.URLError is an OSError
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        fail(f"{address} has no metrics page: {reason} (metrics.http.port says where a broker has it)")
+
+
+class BrokerPage:
+    """The samples of a page. Ends the command when it is no broker's."""
+
+    def __init__(self, broker: str, page: str) -> None:
+        self._samples: dict[str, list[tuple[Mapping[str, str], float]]] = {}
+        for family in text_string_to_metric_families(page):
+            for sample in family.samples:
+                self._samples.setdefault(sample.name, []).append((sample.labels, sample.value))
+        self.listeners = [labels for labels, _ in self.all("signalbox_network_listener_info")]
+        if not self.listeners:
+            fail(f"{broker} is no metrics page of a broker: it names no listener")
+
+    def all(self, name: str) -> Iterator[tuple[Mapping[str, str], float]]:
+        """Labels and value of every sample of a metric."""
+        yield from self._samples.get(name, ())
+
+    def read(self, name: str, **wanted: str) -> float:
+        """The sum of a metric's samples that have these labels; 0 when there is none."""
+        return sum(value for labels, value in self.all(name) if wanted.items() <= labels.items())

@@ -1,0 +1,151 @@
+"""`signalbox forwarding`: what brokers pass on to the active controller, from their metrics pages (KIP-590, SPEC F16).
+
+Four tables: the brokers, the clients whose requests they forwarded, what went wrong by kind, and the client software
+that is connected (KIP-511), added up over the brokers: when the old versions are gone from it, a protocol may go. In
+the live view a rate is of the time since the last look; `--once` has the brokers' own, of the last half minute.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import typer
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+
+from signalbox.cli.broker_page import Addresses, BrokerPage, page_of
+from signalbox.cli.connect import console
+
+_MANAGER = "kafka_server_forwardingmanager_"
+_FORWARDED = "kafka_server_requestmetrics_numrequestsforwardingtocontrollerpersec_total"
+_SOFTWARE = "kafka_server_socket_server_metrics_connections"
+_RETRIES = "kafka_server_nodetocontrollerchannelmanager_retriestotal"
+_NOBODY = -1
+_COLUMNS = {
+    "broker": (
+        "broker", "controller", "in flight", "clients waiting", "redirected", "per second", "sent again",
+        "failed", "not authorized",
+    ),
+    "client": ("broker", "client id", "forwarded", "per second"),
+    "failure": ("broker", "error", "requests"),
+    "software": ("software", "version", "listener", "connections"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardingState:
+    """One broker at one moment. Counts are since it began."""
+
+    broker: str
+    taken_at: float
+    controller_id: int
+    in_flight: int
+    clients_waiting: int
+    redirected: int
+    rate: float
+    sent_again: int
+    not_authorized: int
+    clients: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    software: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+
+    def cells(self, before: ForwardingState | None) -> tuple[str, ...]:
+        """The broker's row; `before` is what it showed at the last look."""
+        rate = self.rate if before is None else (self.redirected - before.redirected) / self._seconds_since(before)
+        controller = "-" if self.controller_id == _NOBODY else str(self.controller_id)
+        figures = (self.in_flight, self.clients_waiting, self.redirected)
+        trouble = (self.sent_again, self.failures.total(), self.not_authorized)
+        return (self.broker, controller, *map(str, figures), f"{rate:.1f}", *map(str, trouble))
+
+    def client_cells(self, before: ForwardingState | None) -> Iterator[tuple[str, ...]]:
+        """The clients' rows, the busiest first."""
+        for client, count in self.clients.most_common():
+            recent = "-"
+            if before is not None:
+                recent = f"{(count - before.clients[client]) / self._seconds_since(before):.1f}"
+            yield self.broker, client, str(count), recent
+
+    def _seconds_since(self, before: ForwardingState) -> float:
+        return max(self.taken_at - before.taken_at, 1e-3)
+
+
+def forwarding(
+    addresses: Addresses,
+    once: Annotated[bool, typer.Option(help="Look once, print tab-separated lines, and end.")] = False,
+    every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
+) -> None:
+    """What brokers forward to the controller, for whom, and what fails; which client software is connected."""
+    if once:
+        for kind, rows in _tables(_look(addresses), {}):
+            for row in ([*_COLUMNS[kind]], *rows):
+                typer.echo("\t".join([kind, *row]))
+        return
+    before: dict[str, ForwardingState] = {}
+    try:
+        with Live(console=console, auto_refresh=False) as view:
+            while True:
+                states = _look(addresses)
+                view.update(Group(*(_drawn(kind, rows) for kind, rows in _tables(states, before))), refresh=True)
+                before = {state.broker: state for state in states}
+                time.sleep(every)
+    except KeyboardInterrupt:
+        return
+
+
+def _look(addresses: Sequence[str]) -> list[ForwardingState]:
+    return [forwarding_state(address, page_of(address)) for address in addresses]
+
+
+def _tables(
+    states: Sequence[ForwardingState], before: dict[str, ForwardingState]
+) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    yield "broker", [state.cells(before.get(state.broker)) for state in states]
+    yield "client", [row for state in states for row in state.client_cells(before.get(state.broker))]
+    yield (
+        "failure",
+        [(state.broker, error, str(count)) for state in states for error, count in state.failures.most_common()],
+    )
+    software = sum((state.software for state in states), Counter[tuple[str, str, str]]())
+    yield "software", [(*row, str(count)) for row, count in sorted(software.items())]
+
+
+def _drawn(kind: str, rows: Sequence[tuple[str, ...]]) -> Table:
+    table = Table(*_COLUMNS[kind])
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def forwarding_state(broker: str, page: str) -> ForwardingState:
+    """What one page says. Ends the command when it is no broker's page."""
+    samples = BrokerPage(broker, page)
+
+    def count(name: str) -> int:
+        return int(samples.read(_MANAGER + name))
+
+    return ForwardingState(
+        broker=broker,
+        taken_at=time.monotonic(),
+        controller_id=count("activecontrollerid"),
+        in_flight=count("requestsforwardinginflight"),
+        clients_waiting=count("num_client_forwarding_to_controller_count"),
+        redirected=count("num_messages_redirected_count"),
+        rate=samples.read(_MANAGER + "num_messages_redirected_rate"),
+        sent_again=int(samples.read(_RETRIES, channel="forwarding")),
+        not_authorized=count("request_forwarding_to_controller_authorization_fail_count"),
+        clients=Counter({labels["clientId"]: int(value) for labels, value in samples.all(_FORWARDED)}),
+        failures=Counter(
+            {labels["error"]: int(value) for labels, value in samples.all(_MANAGER + "forwardingfailurespersec_total")}
+        ),
+        software=Counter(
+            {
+                (labels["clientSoftwareName"], labels["clientSoftwareVersion"], labels["listener"]): int(value)
+                for labels, value in samples.all(_SOFTWARE)
+            }
+        ),
+    )

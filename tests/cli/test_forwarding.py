@@ -1,0 +1,88 @@
+"""`signalbox forwarding`: what brokers' metrics pages say about what they pass on (F16)."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from signalbox.cli.forwarding import forwarding_state
+from signalbox.testing.cluster import Cluster
+from tests.cli.waiting import hear_ctrl_c
+
+pytestmark = pytest.mark.spec("F16")
+
+_PAGE = """# TYPE signalbox_network_listener_info gauge
+signalbox_network_listener_info{listener="CLIENT",plane="data",forced="false"} 1.0
+# TYPE kafka_server_forwardingmanager_activecontrollerid gauge
+kafka_server_forwardingmanager_activecontrollerid %d
+# TYPE kafka_server_forwardingmanager_num_messages_redirected_count gauge
+kafka_server_forwardingmanager_num_messages_redirected_count %d
+# TYPE kafka_server_requestmetrics_numrequestsforwardingtocontrollerpersec_total counter
+kafka_server_requestmetrics_numrequestsforwardingtocontrollerpersec_total{clientId="admin"} %d
+# TYPE kafka_server_forwardingmanager_forwardingfailurespersec_total counter
+kafka_server_forwardingmanager_forwardingfailurespersec_total{error="REQUEST_TIMED_OUT"} 4.0
+"""
+
+
+def test_rates_are_of_the_time_between_two_looks() -> None:
+    before, after = forwarding_state("b", _PAGE % (-1, 10, 6)), forwarding_state("b", _PAGE % (2, 30, 16))
+    object.__setattr__(after, "taken_at", before.taken_at + 2.0)
+    assert before.cells(None) == ("b", "-", "0", "0", "10", "0.0", "0", "4", "0")
+    assert after.cells(before) == ("b", "2", "0", "0", "30", "10.0", "0", "4", "0")
+    assert list(before.client_cells(None)) == [("b", "admin", "6", "-")]
+    assert list(after.client_cells(before)) == [("b", "admin", "16", "5.0")]
+    assert after.failures == {"REQUEST_TIMED_OUT": 4}
+
+
+@pytest.fixture(scope="module")
+def measured() -> Iterator[Cluster]:
+    with Cluster(brokers=2, overrides={"metrics.http.port": "0"}) as running:
+        yield running
+
+
+def pages_of(cluster: Cluster) -> list[str]:
+    return [str(node.describe()["metrics"]).removeprefix("http://") for node in cluster.nodes.values()]
+
+
+def test_once_is_four_tables_for_scripts(run: Any, measured: Cluster) -> None:
+    pages = pages_of(measured)
+    done = run("forwarding", *pages, "--once")
+    assert done.exit_code == 0, done.stderr
+    tables: dict[str, list[list[str]]] = {}
+    for line in done.stdout.splitlines():
+        kind, *cells = line.split("\t")
+        tables.setdefault(kind, []).append(cells)
+    assert list(tables) == ["broker", "client", "failure", "software"]
+    head, *brokers = tables["broker"]
+    assert head[:3] == ["broker", "controller", "in flight"]
+    assert [row[0] for row in brokers] == pages
+    assert len({row[1] for row in brokers}) == 1, "both take the same one for the controller"
+    assert brokers[0][1] in {str(node_id) for node_id in measured.nodes}
+    software = tables["software"][1:]
+    assert any(row[0].startswith("signalbox") for row in software), "brokers are clients of each other"
+
+
+def test_the_live_view_ends_by_ctrl_c(measured: Cluster) -> None:
+    ours, theirs = pty.openpty()
+    code = "from signalbox.cli.main import run; run()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "forwarding", *pages_of(measured), "--every", "0.1"],
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "COLUMNS": "160", "TERM": "xterm"},
+        preexec_fn=hear_ctrl_c,
+    )
+    os.close(theirs)
+    seen = b""
+    while seen.count(b"connections") < 2:  # it looks again by itself
+        seen += os.read(ours, 65_536)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
+    os.close(ours)

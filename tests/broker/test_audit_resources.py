@@ -13,11 +13,13 @@ from signalbox.protocol.messages.alter_partition_reassignments import AlterParti
 from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from signalbox.protocol.messages.create_acls import CreateAclsRequest
+from signalbox.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from signalbox.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
 
@@ -55,6 +57,13 @@ FILTERS = DeleteAclsRequest(
 )
 
 
+TOKEN = CreateDelegationTokenRequest(
+    owner_principal_type="User",
+    owner_principal_name="dora",
+    renewers=[CreateDelegationTokenRequest.CreatableRenewers(principal_type="User", principal_name="bob")],
+)
+
+
 SCRAM = AlterUserScramCredentialsRequest(
     deletions=[AlterUserScramCredentialsRequest.ScramCredentialDeletion(name="carol")],
     upsertions=[
@@ -79,6 +88,9 @@ SCRAM = AlterUserScramCredentialsRequest(
         (ApiKey.CREATE_ACLS, ACLS, "TOPIC:t User:a"),
         (ApiKey.DELETE_ACLS, FILTERS, "TOPIC:? User:a,UNKNOWN:t ?"),
         (ApiKey.ALTER_USER_SCRAM_CREDENTIALS, SCRAM, "carol,alice"),
+        (ApiKey.CREATE_DELEGATION_TOKEN, TOKEN, "owner User:dora,renewer User:bob"),
+        (ApiKey.CREATE_DELEGATION_TOKEN, CreateDelegationTokenRequest(), ""),
+        (ApiKey.EXPIRE_DELEGATION_TOKEN, ExpireDelegationTokenRequest(hmac=b"secret"), ""),
         (ApiKey.METADATA, None, ""),
     ],
 )

@@ -253,10 +253,10 @@ def test_bytes_after_the_body_are_ignored() -> None:
 
 
 def test_an_api_without_a_route_closes() -> None:
-    inbound = Inbound(RequestHeader(ApiKey.CREATE_DELEGATION_TOKEN, 0, 1, None), b"")
+    inbound = Inbound(RequestHeader(ApiKey.ALTER_REPLICA_LOG_DIRS, 1, 1, None), b"")
     assert "not served" in House(lambda request: None).submit(inbound).closed_for
     with pytest.raises(DecodeError):
-        House(lambda request: None).router.decode(ApiKey.CREATE_DELEGATION_TOKEN, b"", 0, 0)
+        House(lambda request: None).router.decode(ApiKey.ALTER_REPLICA_LOG_DIRS, b"", 0, 0)
 
 
 @pytest.mark.parametrize("version", [6, 99, 32767, -1])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from signalbox.common.clock import SystemClock
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.common.ids import new_uuid
 from signalbox.controller.decision import Inputs
@@ -20,6 +21,7 @@ from signalbox.protocol.message import Message
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from signalbox.security.delegation_token import TokenSecret
 
 
 def registration(broker_id: int, rack: str | None = None, **changes: Any) -> BrokerRegistration:
@@ -35,14 +37,20 @@ def registration(broker_id: int, rack: str | None = None, **changes: Any) -> Bro
     return BrokerRegistration(**{**fields, **changes})
 
 
-def inputs(**settings: Any) -> Inputs:
+def inputs(token_secret: TokenSecret | None = None, **settings: Any) -> Inputs:
     """Inputs without chance: placement begins at the first broker."""
     fields = {
         "inter_broker_listener": "REPLICATION",
         "auto_leader_rebalance_enable": False,
         **settings,
     }
-    return Inputs(ControllerSettings(**fields), draw=lambda sides: 0, new_uuid=new_uuid)
+    return Inputs(
+        ControllerSettings(**fields),
+        draw=lambda sides: 0,
+        new_uuid=new_uuid,
+        now_ms=SystemClock().now_ms,
+        token_secret=token_secret,
+    )
 
 
 async def register(store: MetadataStore, broker: BrokerRegistration) -> int:

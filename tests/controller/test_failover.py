@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from signalbox.controller.context import ReplicaOfTopic, StoredAcls
 from signalbox.controller.decision import BrokersAnnounced, LeadersAnnounced, MetadataAnnounced, ReplicasStopped
 from signalbox.controller.failover import load_brokers, load_context, take_over
 from signalbox.controller.records import AclsSet, TopicDeletionRefused
 from signalbox.controller.replay import replay
 from signalbox.metadata.acl_entries import ACL_FOLDERS, encode_acls
+from signalbox.metadata.delegation_token import TOKEN_FOLDERS, encode_token
 from signalbox.metadata.feature_levels import FinalizedFeatures
-from signalbox.metadata.layout import broker_id_path, create_roots
+from signalbox.metadata.layout import broker_id_path, create_roots, token_path
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
 from signalbox.security.acl import AccessControlEntry, AclOperation, AclPermission, ResourcePattern, ResourceType
+from signalbox.security.delegation_token import DelegationToken
+from signalbox.security.principal import KafkaPrincipal
 from tests.controller.cluster import inputs, register, registration
 from tests.controller.contexts import make_context, states, tp
 
@@ -40,6 +45,21 @@ def test_an_empty_store() -> None:
         context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
         assert (context.topics, context.brokers, context.configs, context.producer_id_block) == ({}, {}, {}, None)
         assert (context.controller_id, context.controller_epoch) == (1, 5)
+
+    asyncio.run(run())
+
+
+def test_a_damaged_token_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await create_roots(store)
+        await create_roots(store, TOKEN_FOLDERS)
+        alice = KafkaPrincipal("User", "alice")
+        token = DelegationToken("t", alice, alice, (), issue_ms=1, expiry_ms=2, max_ms=9)
+        await store.commit([Create(token_path("t"), encode_token(token)), Create(token_path("u"), b"?")])
+        context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        assert context.tokens == {"t": token}
+        assert "/delegation_token/tokens/u" in caplog.text
 
     asyncio.run(run())
 

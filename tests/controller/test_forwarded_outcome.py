@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 from dataclasses import replace
 
 import pytest
@@ -12,12 +14,20 @@ from signalbox.common.limits import MAX_FORWARDED_OUTCOME_BYTES
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision
 from signalbox.controller.forwarded_outcome import ForwardedRequest, decided_once, outcomes_of
-from signalbox.controller.records import ConfigsSet
+from signalbox.controller.records import ConfigsSet, ForwardedOutcomeKept
 from signalbox.controller.replay import replay
+from signalbox.controller.token_control import TokenRequest, create_delegation_token
 from signalbox.metadata.layout import FORWARDED, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.messages.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
 from signalbox.protocol.messages.create_topics import CreateTopicsResponse
+from signalbox.security.delegation_token import TokenSecret
+from signalbox.security.principal import KafkaPrincipal
+from tests.controller.cluster import inputs
 from tests.controller.contexts import make_context
 
 pytestmark = pytest.mark.spec("F5")
@@ -73,6 +83,23 @@ def test_the_next_controller_finds_it_in_the_store() -> None:
         assert decide.times == 1
 
     asyncio.run(scenario())
+
+
+def test_no_hmac_is_kept_with_the_answer_to_a_new_token() -> None:
+    secret = TokenSecret("the secret")
+    wanted = TokenRequest(KafkaPrincipal("User", "alice"), CreateDelegationTokenRequest(max_lifetime_ms=-1))
+    first = decided_once(
+        lambda context: create_delegation_token(context, inputs(secret), wanted),
+        replace(asked(1), api_key=ApiKey.CREATE_DELEGATION_TOKEN),
+    )(make_context(1))
+    assert isinstance(first.response, CreateDelegationTokenResponse)
+    token_id = first.response.token_id
+    [outcome] = [each.outcome.stored for each in first.records if isinstance(each, ForwardedOutcomeKept)]
+    assert token_id.encode() in base64.b64decode(json.loads(outcome)["response"])
+    first.response.hmac = secret.hmac(token_id)  # what the handler does
+    again = decided_once(Deciding(), asked(1))(after(make_context(1), first))
+    assert isinstance(again.response, CreateDelegationTokenResponse)
+    assert (again.response.token_id, again.response.hmac, again.records) == (token_id, b"", ())
 
 
 def test_what_changes_nothing_is_not_kept() -> None:

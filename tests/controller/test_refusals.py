@@ -8,6 +8,7 @@ import pytest
 
 from signalbox.controller.dispatch import DECISIONS
 from signalbox.controller.refusals import REFUSALS, refuse
+from signalbox.controller.token_control import TokenRequest
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
@@ -17,13 +18,17 @@ from signalbox.protocol.messages.alter_partition_reassignments import AlterParti
 from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from signalbox.protocol.messages.create_acls import CreateAclsRequest
+from signalbox.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest
 from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
+from signalbox.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from signalbox.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+from signalbox.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
+from signalbox.security.principal import KafkaPrincipal
 
 Creatable = CreateTopicsRequest.CreatableTopic
 AlterResource, IncrementalResource = (
@@ -90,6 +95,19 @@ def test_per_resource(api_key: ApiKey, request_: Any, part: str, count: int) -> 
 def test_top_level(api_key: ApiKey, request_: Any, told: Error) -> None:
     refusal: Any = refuse(api_key, request_, Error.NOT_CONTROLLER)
     assert refusal.error_code == told
+
+
+def test_tokens() -> None:
+    alice = KafkaPrincipal("User", "alice")
+    for api_key, body in (
+        (ApiKey.CREATE_DELEGATION_TOKEN, CreateDelegationTokenRequest()),
+        (ApiKey.RENEW_DELEGATION_TOKEN, RenewDelegationTokenRequest()),
+        (ApiKey.EXPIRE_DELEGATION_TOKEN, ExpireDelegationTokenRequest()),
+    ):
+        refusal: Any = refuse(api_key, TokenRequest(alice, body), Error.NOT_CONTROLLER)
+        assert (refusal.error_code, refusal.expiry_timestamp_ms) == (Error.NOT_CONTROLLER, -1)
+    made: Any = refuse(ApiKey.CREATE_DELEGATION_TOKEN, TokenRequest(alice, CreateDelegationTokenRequest()), Error.NONE)
+    assert (made.principal_name, made.token_requester_principal_name) == ("alice", "alice")
 
 
 def test_elections_and_reassignments_say_it_at_the_top_and_per_partition() -> None:

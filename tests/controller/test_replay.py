@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -15,6 +16,7 @@ from signalbox.controller.failover import load_context
 from signalbox.controller.records import Record
 from signalbox.controller.replay import _REPLAY, replay
 from signalbox.metadata.acl_entries import ACL_FOLDERS, decode_acls, encode_acls
+from signalbox.metadata.delegation_token import TOKEN_FOLDERS
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.producer_id_block import ProducerIdBlock
@@ -29,6 +31,8 @@ from signalbox.security.acl import (
     ResourcePattern,
     ResourceType,
 )
+from signalbox.security.delegation_token import DelegationToken
+from signalbox.security.principal import KafkaPrincipal
 from tests.controller.contexts import live, make_context, topic_id, tp
 
 FIRST = PartitionState(1, 0, (1, 2), 5, 0)
@@ -40,7 +44,7 @@ CREATION: list[Record] = [T_CREATED, rec.PartitionCreated(tp(0), FIRST)]
 async def stored(store: MemoryMetadataStore, *batches: Sequence[Record]) -> ControllerContext:
     """Replay batches of records into a store; the context that should be in it now."""
     await create_roots(store)
-    await create_roots(store, ACL_FOLDERS)
+    await create_roots(store, (*ACL_FOLDERS, *TOKEN_FOLDERS))
     context = make_context()
     for batch in batches:
         context, operations = replay(context, batch)
@@ -60,6 +64,7 @@ def check(*batches: Sequence[Record]) -> dict[str, str]:
         assert loaded.collision_names == expected.collision_names
         assert loaded.configs == expected.configs
         assert loaded.acls == expected.acls
+        assert loaded.tokens == expected.tokens
         assert loaded.deleting.keys() == expected.deleting.keys()
         assert loaded.producer_id_block == expected.producer_id_block
         assert loaded.producer_id_version == expected.producer_id_version
@@ -162,6 +167,21 @@ def test_acls() -> None:
     assert json.loads(found["/kafka-acl-extended-changes/acl_changes_0000000001"])["name"] == "g-"
     assert "/kafka-acl/Topic/t" not in check(first, [rec.AclsSet(topic, ())])
     assert "/kafka-acl/Topic/t" in check(first, [rec.AclsSet(topic, ()), rec.AclsSet(topic, (read,))])
+
+
+@pytest.mark.spec("F1", "M2")
+def test_delegation_tokens() -> None:
+    alice = KafkaPrincipal("User", "alice")
+    token = DelegationToken("t", alice, alice, (), issue_ms=1, expiry_ms=2, max_ms=9)
+    renewed = replace(token, expiry_ms=5)
+    found = check([rec.TokenSet(token)], [rec.TokenSet(renewed)])
+    assert json.loads(found["/delegation_token/tokens/t"])["expiryTimestamp"] == 5
+    changes = "/delegation_token/token_changes/token_change_000000000"
+    assert [found[f"{changes}{number}"] for number in (0, 1)] == ["t", "t"]
+    gone = check([rec.TokenSet(token)], [rec.TokenRemoved("t")])
+    assert "/delegation_token/tokens/t" not in gone
+    assert gone[f"{changes}1"] == "t"
+    assert "/delegation_token/tokens/t" in check([rec.TokenSet(token), rec.TokenRemoved("t"), rec.TokenSet(token)])
 
 
 @pytest.mark.spec("M3")

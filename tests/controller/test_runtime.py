@@ -9,11 +9,21 @@ from typing import Any
 
 import pytest
 
+from signalbox.common.clock import SystemClock
 from signalbox.common.endpoint import Endpoint
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.runtime import Controller, Neighbours
+from signalbox.controller.token_control import TokenRequest
 from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH, TOPICS, broker_id_path, create_roots, topic_path
+from signalbox.metadata.layout import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    DELEGATION_TOKENS,
+    TOPICS,
+    broker_id_path,
+    create_roots,
+    topic_path,
+)
 from signalbox.metadata.log_dir_event import report_log_dir_failure
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, FencedOut, Operation, Write
@@ -22,12 +32,15 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest
+from signalbox.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
+from signalbox.security.delegation_token import TokenSecret
+from signalbox.security.principal import KafkaPrincipal
 from tests.controller.cluster import (
     ControllerNode,
     RecordingChannels,
@@ -397,6 +410,23 @@ def test_leadership_goes_back_to_a_broker_that_returned(run: Callable[[Scenario]
         await enter_isr(controller, tp(1), leader=(3, nodes[2].broker_epoch), isr=[3, 1, 2])
         await controller.until(lambda: controller.cache.image.topics["t"].partitions[1].leader == 2)
         await stop([controller, nodes[2], back])
+
+    run(scenario)
+
+
+def test_tokens_whose_time_is_over_go_by_themselves(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        settings = {"token_secret": TokenSecret("s"), "delegation_token_expiry_check_interval_ms": 20}
+        node = await start_node(1, participant(), **settings)
+        await node.until_active()
+        wanted = CreateDelegationTokenRequest(max_lifetime_ms=200)
+        asked = TokenRequest(KafkaPrincipal("User", "alice"), wanted)
+        told: Any = await node.controller.handle(ApiKey.CREATE_DELEGATION_TOKEN, asked)
+        assert await node.store.children(DELEGATION_TOKENS) == [told.token_id]
+        await node.until(lambda: node.controller.context is not None and not node.controller.context.tokens)
+        assert SystemClock().now_ms() > told.max_timestamp_ms
+        assert await node.store.children(DELEGATION_TOKENS) == []
+        await stop([node])
 
     run(scenario)
 

@@ -16,7 +16,7 @@ from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, Sas
 from signalbox.security.principal import ANONYMOUS
 from signalbox.security.sasl.mechanism import SaslClientExchange
 from signalbox.security.sasl.plain import PlainClientExchange
-from signalbox.security.sasl.scram import ScramClientExchange
+from signalbox.security.sasl.scram import ScramClientExchange, TokenLogin
 from signalbox.security.sasl.scram_messages import ScramCredential, make_credential
 from tests.network.serving import Dialled, configured, serving
 from tests.transport.loopback import framed
@@ -45,7 +45,7 @@ class Users:
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         return make_credential(mechanism, "pencil", b"salt" * 4) if user == "carol" else None
 
-    def token_credential(self, mechanism: str, token_id: str) -> tuple[str, ScramCredential] | None:
+    def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
         return None
 
 

@@ -25,7 +25,7 @@ from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateReques
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from signalbox.security.sasl.oauthbearer_messages import InitialResponse
 from signalbox.security.sasl.plain import PlainClientExchange
-from signalbox.security.sasl.scram import ScramClientExchange
+from signalbox.security.sasl.scram import ScramClientExchange, TokenLogin
 from signalbox.security.sasl.scram_messages import ScramCredential, make_credential
 from tests.network.serving import Dialled, Served, serving
 from tests.network.test_authentication import SASL, authenticate, handshake, log_in
@@ -44,7 +44,7 @@ class Users:
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         return self.credential if (mechanism, user) == ("SCRAM-SHA-512", "carol") else None
 
-    def token_credential(self, mechanism: str, token_id: str) -> tuple[str, ScramCredential] | None:
+    def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
         return None
 
 

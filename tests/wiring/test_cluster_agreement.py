@@ -79,3 +79,14 @@ def test_a_listener_of_clients_that_a_broker_lacks() -> None:
     [note] = rules.same_listeners(brokers)
     assert (note.key, note.origin) == ("listeners", "2.properties")
     assert "INTERNAL is advertised by broker 1 (1.properties), broker 3 (3.properties), and not here" in str(note)
+
+
+def test_another_secret_of_delegation_tokens() -> None:
+    secret = {"delegation__token__secret__key": "the secret"}
+    old = {"delegation__token__master__key": "the secret"}
+    assert list(rules.one_token_secret([broker(1, **secret), broker(2, **old)])) == []
+    for other in ({}, {"delegation__token__secret__key": "another"}):
+        [note] = rules.one_token_secret([broker(1, **secret), broker(2, **other)])
+        assert (note.key, note.origin) == ("delegation.token.secret.key", "2.properties")
+        assert "another" not in str(note)
+        assert "the secret" not in str(note)

@@ -30,7 +30,7 @@ def test_users_come_and_go_with_the_store() -> None:
         await repository.load(["users/a%20b"])
         assert users.scram_credential("SCRAM-SHA-256", "a b") == CREDENTIAL
         assert users.scram_credential("SCRAM-SHA-512", "a b") is None
-        assert users.token_credential("SCRAM-SHA-256", "a b") is None
+        assert users.token_login("SCRAM-SHA-256", "a b") is None, "without a secret there are no tokens"
         assert await CurrentConfigs(repository).current() == {"users/a%20b": ALICE}
         await store.commit([Delete("/config/users/a%20b")])
         await repository.load(["users/a%20b"])

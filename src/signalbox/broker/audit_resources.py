@@ -54,6 +54,14 @@ def _scram_users(body: Any) -> Iterable[str]:
     return dict.fromkeys(each.name for each in (*body.deletions, *body.upsertions))
 
 
+def _new_token(body: Any) -> Iterable[str]:
+    """Whose token, where that is somebody else, and who may renew it. What renews or expires one names it by its HMAC,
+    which belongs in no trail."""
+    if body.owner_principal_name:
+        yield f"owner {body.owner_principal_type}:{body.owner_principal_name}"
+    yield from (f"renewer {each.principal_type}:{each.principal_name}" for each in body.renewers)
+
+
 def _quota_entities(body: Any) -> Iterable[str]:
     for entry in body.entries:
         named = ((part.entity_type, part.entity_name) for part in entry.entity)
@@ -77,6 +85,7 @@ _NAMES: dict[int, Callable[[Any], Iterable[str]]] = {
     ApiKey.ALTER_CLIENT_QUOTAS: _quota_entities,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _scram_users,
     ApiKey.UPDATE_FEATURES: _features,
+    ApiKey.CREATE_DELEGATION_TOKEN: _new_token,
     ApiKey.CONTROLLED_SHUTDOWN: lambda body: [f"broker {body.broker_id}"],
 }
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, at_least, between
 
-_B, _S, _I, _L, _SHORT, _LIST, _CLASS = (
+_B, _S, _I, _L, _SHORT, _LIST, _CLASS, _PASSWORD = (
     ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT, ConfigType.LONG, ConfigType.SHORT, ConfigType.LIST, ConfigType.CLASS,
+    ConfigType.PASSWORD,
 )  # fmt: skip
 
 BROKER_CONFIG = ConfigTable(
@@ -33,6 +34,8 @@ BROKER_CONFIG = ConfigTable(
         ("super.users", _S, "", None, Dynamic.READ_ONLY, "Type:name, separated by semicolons: these may do everything."),
         ("allow.everyone.if.no.acl.found", _B, False, None, Dynamic.READ_ONLY, "Whether a resource without ACLs is open to all."),
         ("authorizer.forwarded.acl.changes.from", _LIST, [], None, Dynamic.READ_ONLY, "Networks (10.0.0.0/8) from which ACLs may be changed through a broker that is not the controller, by super users too; empty is anywhere."),
+        ("delegation.token.secret.key", _PASSWORD, None, None, Dynamic.READ_ONLY, "Secret that the HMACs of delegation tokens are made with, the same on every broker; without it there are no delegation tokens."),
+        ("delegation.token.master.key", _PASSWORD, None, None, Dynamic.READ_ONLY, "Kafka's old name of delegation.token.secret.key, which counts where both are set."),
         ("quota.window.num", _I, 11, at_least(1), Dynamic.READ_ONLY, "Windows over which byte rates are measured; so many less one may come at once."),
         ("quota.window.size.seconds", _I, 1, at_least(1), Dynamic.READ_ONLY, "The length of one, s."),
         ("controller.quota.window.num", _I, 11, at_least(1), Dynamic.READ_ONLY, "Windows over which controller_mutation_rate is measured; so many may come at once."),

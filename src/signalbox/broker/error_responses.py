@@ -13,10 +13,12 @@ from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswe
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.replication.leadership import refuse_leader_and_isr
+from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
 
 _OFFSET_FETCH_TOP_LEVEL_FROM = 2
 _ELECT_LEADERS_TOP_LEVEL_FROM = 1
 _COORDINATORS_BATCHED_FROM = 4
+_TOKEN_NAMES_REQUESTER_FROM = 3
 
 Shape = Callable[[ApiRequest, type[Any], int, str | None], Any]
 
@@ -315,6 +317,21 @@ def _describe_client_quotas(asked: ApiRequest, response: type[Any], code: int, m
     return response(error_code=code, error_message=message, entries=None)
 
 
+def _create_delegation_token(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
+    # Kafka puts ANONYMOUS for owner and requester where a request fails before they are looked at.
+    requester = ANONYMOUS if asked.header.api_version >= _TOKEN_NAMES_REQUESTER_FROM else KafkaPrincipal("", "")
+    return response(
+        error_code=code,
+        principal_type=ANONYMOUS.type,
+        principal_name=ANONYMOUS.name,
+        token_requester_principal_type=requester.type,
+        token_requester_principal_name=requester.name,
+        issue_timestamp_ms=-1,
+        expiry_timestamp_ms=-1,
+        max_timestamp_ms=-1,
+    )
+
+
 _SHAPES: dict[int, Shape] = {
     ApiKey.PRODUCE: _produce,
     ApiKey.FETCH: _fetch,
@@ -337,6 +354,7 @@ _SHAPES: dict[int, Shape] = {
     ApiKey.DESCRIBE_CLIENT_QUOTAS: _describe_client_quotas,
     ApiKey.DELETE_ACLS: _delete_acls,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,
+    ApiKey.CREATE_DELEGATION_TOKEN: _create_delegation_token,
     ApiKey.DESCRIBE_CONFIGS: _describe_configs,
     ApiKey.ALTER_CONFIGS: _alter_configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _alter_configs,

@@ -9,6 +9,7 @@ from signalbox.broker.api_request import ApiRequest, FinalAnswer
 from signalbox.broker.routes import RouteRow
 from signalbox.protocol.headers import RequestHeader
 from signalbox.security.acl_view import AclIndex
+from signalbox.security.delegation_token import DelegationToken
 from signalbox.security.request_context import RequestContext
 
 
@@ -127,6 +128,14 @@ class StoredConfigs(Protocol):
 
     async def current(self) -> Mapping[str, Mapping[str, str]]:
         """Configs by entity path (`users/alice`), with all that was stored before this was asked."""
+        ...
+
+
+class TokenReading(Protocol):
+    """The cluster's delegation tokens, where they are on."""
+
+    async def current(self) -> Mapping[str, DelegationToken]:
+        """By id, with all that was stored before this was asked."""
         ...
 
 

@@ -21,6 +21,7 @@ from signalbox.cli import (
     start,
     store,
     store_format,
+    token,
     topic,
     up,
     user,
@@ -49,6 +50,7 @@ app.add_typer(config.app, name="config")
 app.add_typer(group.app, name="group")
 app.add_typer(acl.app, name="acl")
 app.add_typer(user.app, name="user")
+app.add_typer(token.app, name="token")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(store_format.storage, name="storage", hidden=True)
 app.add_typer(store.app, name="store")

@@ -1,5 +1,5 @@
-"""The admin client: topics, replicas, configs, groups, offsets, ACLs, users, the cluster. Any node is asked (KIP-590,
-F13)."""
+"""The admin client: topics, replicas, configs, groups, offsets, ACLs, users, delegation tokens, the cluster. Any node
+is asked (KIP-590, F13)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from signalbox.client.config_admin import ConfigAdmin
 from signalbox.client.group_admin import GroupAdmin
 from signalbox.client.offset_admin import OffsetAdmin
 from signalbox.client.partition_admin import PartitionAdmin
+from signalbox.client.token_admin import TokenAdmin
 from signalbox.client.topic_admin import TopicAdmin
 from signalbox.client.user_admin import UserAdmin
 
 
-class AdminClient(TopicAdmin, PartitionAdmin, ConfigAdmin, GroupAdmin, OffsetAdmin, AclAdmin, UserAdmin, ClusterAdmin):
+class AdminClient(
+    TopicAdmin, PartitionAdmin, ConfigAdmin, GroupAdmin, OffsetAdmin, AclAdmin, UserAdmin, TokenAdmin, ClusterAdmin
+):
     """`async with AdminClient.of("host:9092") as admin:`; over a client of one's own: `AdminClient(client)`."""
 
     @classmethod

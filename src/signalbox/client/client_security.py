@@ -17,11 +17,12 @@ from signalbox.security.tls.contexts import client_context
 from signalbox.security.tls.settings import TlsConfigError, tls_settings
 
 
-def sasl_login(mechanism: str, username: str, password: str) -> SaslLogin:
-    """Name and password by PLAIN or one of the SCRAM mechanisms."""
+def sasl_login(mechanism: str, username: str, password: str, token_auth: bool = False) -> SaslLogin:
+    """Name and password by PLAIN or one of the SCRAM mechanisms; with `token_auth` by SCRAM, they are a delegation
+    token's id and HMAC."""
     if mechanism == PLAIN:
         return SaslLogin(mechanism, lambda: PlainClientExchange(username, password))
-    return SaslLogin(mechanism, lambda: ScramClientExchange(mechanism, username, password))
+    return SaslLogin(mechanism, lambda: ScramClientExchange(mechanism, username, password, token_auth=token_auth))
 
 
 def security_of(values: Mapping[str, Value]) -> tuple[ConnectionSecurity, list[ConfigFault]]:
@@ -66,4 +67,5 @@ def _login(values: Mapping[str, Value], faults: list[ConfigFault]) -> SaslLogin 
     if not module.options.get("username") or "password" not in module.options:
         faults.append(ConfigFault(key, module.name, "lacks username or password", remedy))
         return None
-    return sasl_login(mechanism, module.options["username"], module.options["password"])
+    by_token = module.options.get("tokenauth", "").lower() == "true"
+    return sasl_login(mechanism, module.options["username"], module.options["password"], by_token)

@@ -42,5 +42,26 @@ CONTROLLER_CONFIG = ConfigTable(
             "Share of a broker's preferred partitions that others may lead before leadership is given back.",
             at_least(0),
         ),
+        ConfigRow(
+            "delegation.token.max.lifetime.ms",
+            ConfigType.LONG,
+            604_800_000,
+            "Age that no delegation token outlives, however often it is renewed, ms.",
+            at_least(1),
+        ),
+        ConfigRow(
+            "delegation.token.expiry.time.ms",
+            ConfigType.LONG,
+            86_400_000,
+            "How long a delegation token is good for unless it is renewed, ms.",
+            at_least(1),
+        ),
+        ConfigRow(
+            "delegation.token.expiry.check.interval.ms",
+            ConfigType.LONG,
+            3_600_000,
+            "Time between two removals of expired delegation tokens, ms.",
+            at_least(1),
+        ),
     )
 )

@@ -18,6 +18,7 @@ from signalbox.metadata.producer_id_block import ProducerIdBlock
 from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.topic_assignment import ReplicaAssignment, TopicAssignment
 from signalbox.security.acl import AccessControlEntry, ResourcePattern
+from signalbox.security.delegation_token import DelegationToken
 
 UNCLEAN_KEY = "unclean.leader.election.enable"
 BROKER_DEFAULT_ENTITY = "brokers/<default>"
@@ -86,6 +87,7 @@ class ControllerContext:
     collision_names: Mapping[str, str] = field(default_factory=dict)
     configs: Mapping[str, Configs] = field(default_factory=dict)
     acls: Mapping[ResourcePattern, StoredAcls] = field(default_factory=dict)
+    tokens: Mapping[str, DelegationToken] = field(default_factory=dict)
     deleting: Mapping[str, frozenset[ReplicaOfTopic]] = field(default_factory=dict)
     offline_replicas: Mapping[int, frozenset[TopicPartition]] = field(default_factory=dict)
     producer_id_block: ProducerIdBlock | None = None

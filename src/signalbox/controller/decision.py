@@ -16,6 +16,7 @@ from signalbox.controller.records import Record
 from signalbox.controller.settings import ControllerSettings
 from signalbox.metadata.image import MetadataImage
 from signalbox.protocol.message import Message
+from signalbox.security.delegation_token import TokenSecret
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +77,16 @@ class Decision:
 class Inputs:
     """What a decision may use besides context and request: no clock, no dice of its own.
 
-    `draw(n)` gives a number from 0 to n-1, `new_uuid()` a topic id. The policies are optional."""
+    `draw(n)` gives a number from 0 to n-1, `new_uuid()` an id, `now_ms()` the wall time. The policies are optional;
+    without a `token_secret` there are no delegation tokens."""
 
     settings: ControllerSettings
     draw: Callable[[int], int]
     new_uuid: Callable[[], bytes]
+    now_ms: Callable[[], int]
     create_topic_policy: CreateTopicPolicy | None = None
     alter_config_policy: AlterConfigPolicy | None = None
+    token_secret: TokenSecret | None = None
 
 
 def draw(sides: int) -> int:

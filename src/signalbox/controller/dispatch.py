@@ -18,6 +18,11 @@ from signalbox.controller.producer_ids import allocate_producer_ids
 from signalbox.controller.quota_control import alter_client_quotas
 from signalbox.controller.reassignment_control import alter_partition_reassignments, list_partition_reassignments
 from signalbox.controller.scram_control import alter_user_scram_credentials
+from signalbox.controller.token_control import (
+    create_delegation_token,
+    expire_delegation_token,
+    renew_delegation_token,
+)
 from signalbox.controller.topic_control import create_topics
 from signalbox.controller.topic_deletion import delete_topics
 from signalbox.protocol.api_table import ApiKey
@@ -38,6 +43,9 @@ DECISIONS: dict[ApiKey, Decide] = {
     ApiKey.ALTER_CLIENT_QUOTAS: alter_client_quotas,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: alter_user_scram_credentials,
     ApiKey.UPDATE_FEATURES: update_features,
+    ApiKey.CREATE_DELEGATION_TOKEN: create_delegation_token,
+    ApiKey.RENEW_DELEGATION_TOKEN: renew_delegation_token,
+    ApiKey.EXPIRE_DELEGATION_TOKEN: expire_delegation_token,
     ApiKey.CONTROLLED_SHUTDOWN: controlled_shutdown,
     ApiKey.ALTER_PARTITION: alter_partition,
     ApiKey.ALLOCATE_PRODUCER_IDS: allocate_producer_ids,

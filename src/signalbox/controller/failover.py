@@ -38,6 +38,7 @@ from signalbox.controller.topic_deletion import (
 )
 from signalbox.metadata import layout
 from signalbox.metadata.acl_entries import ROOT_OF, decode_acls, pattern_of
+from signalbox.metadata.delegation_token import decode_token
 from signalbox.metadata.entity_config import Configs, decode_configs
 from signalbox.metadata.feature_repository import read_features
 from signalbox.metadata.json_text import BadEntry
@@ -47,6 +48,7 @@ from signalbox.metadata.registration import decode_registration
 from signalbox.metadata.store.port import Entry, MetadataStore
 from signalbox.metadata.topic_assignment import decode_topic_assignment
 from signalbox.security.acl import ResourcePattern
+from signalbox.security.delegation_token import DelegationToken
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +87,7 @@ async def load_context(
         collision_names={collision_name(name): name for name in topics},
         configs=_configs(await store.read_tree(layout.CONFIG)),
         acls=await _load_acls(store),
+        tokens=_tokens(await store.read_tree(layout.DELEGATION_TOKENS)),
         deleting={
             name: replicas_to_delete(topics[name].assignment, brokers) if name in topics else frozenset()
             for name in marks
@@ -166,6 +169,21 @@ def _configs(tree: Mapping[str, Entry]) -> dict[str, Configs]:
         if "/" in entity_path and not path.startswith(layout.CONFIG_CHANGES):
             configs[entity_path] = decode_configs(path, entry.data)
     return configs
+
+
+def _tokens(tree: Mapping[str, Entry]) -> dict[str, DelegationToken]:
+    """By id; empty in a cluster that never had a delegation token. What cannot be read stays where it is."""
+    tokens = {}
+    for path, entry in tree.items():
+        if path == layout.DELEGATION_TOKENS:
+            continue
+        try:
+            token = decode_token(path, entry.data)
+        except BadEntry as error:
+            log.error("a delegation token is damaged: %s", error)
+        else:
+            tokens[token.token_id] = token
+    return tokens
 
 
 async def _load_acls(store: MetadataStore) -> dict[ResourcePattern, StoredAcls]:

@@ -16,6 +16,7 @@ from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.producer_id_block import ProducerIdBlock
 from signalbox.metadata.topic_assignment import TopicAssignment
 from signalbox.security.acl import AccessControlEntry, ResourcePattern
+from signalbox.security.delegation_token import DelegationToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,20 @@ class FeaturesFinalized:
     """The finalized levels of all features from now on."""
 
     levels: Levels
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSet:
+    """A delegation token, new or with another end."""
+
+    token: DelegationToken
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRemoved:
+    """A delegation token is no more."""
+
+    token_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +178,8 @@ Record = (
     | ConfigsSet
     | AclsSet
     | FeaturesFinalized
+    | TokenSet
+    | TokenRemoved
     | ForwardedOutcomeKept
     | ForwardedOutcomesDropped
     | TopicDeletionStarted

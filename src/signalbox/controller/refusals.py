@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from signalbox.controller.token_control import refused_creation, refused_expiry, refused_renewal
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
@@ -188,6 +189,9 @@ REFUSALS: dict[ApiKey, Callable[[Any, Error], Message]] = {
     ApiKey.UPDATE_FEATURES: lambda request, error: UpdateFeaturesResponse(
         error_code=error, error_message=error.message
     ),
+    ApiKey.CREATE_DELEGATION_TOKEN: refused_creation,
+    ApiKey.RENEW_DELEGATION_TOKEN: lambda request, error: refused_renewal(error),
+    ApiKey.EXPIRE_DELEGATION_TOKEN: lambda request, error: refused_expiry(error),
     ApiKey.CONTROLLED_SHUTDOWN: _controlled_shutdown,
     ApiKey.ALTER_PARTITION: lambda request, error: AlterPartitionResponse(error_code=error),
     ApiKey.ALLOCATE_PRODUCER_IDS: lambda request, error: AllocateProducerIdsResponse(error_code=error),

@@ -23,6 +23,7 @@ from signalbox.controller.context import (
 )
 from signalbox.metadata import layout
 from signalbox.metadata.acl_entries import acl_path, change_path_and_data, encode_acls
+from signalbox.metadata.delegation_token import encode_token
 from signalbox.metadata.entity_config import Configs, encode_config_change, encode_configs
 from signalbox.metadata.feature_levels import UNKNOWN_EPOCH, FinalizedFeatures, encode_features
 from signalbox.metadata.partition_state import PartitionState
@@ -204,6 +205,22 @@ def _features_finalized(draft: _Draft, record: rec.FeaturesFinalized) -> None:
     draft.put("features", FinalizedFeatures(record.levels, epoch + 1, True))
 
 
+def _token_set(draft: _Draft, record: rec.TokenSet) -> None:
+    token_id, tokens = record.token.token_id, draft.own("tokens")
+    path, payload = layout.token_path(token_id), encode_token(record.token)
+    draft.store(Write(path, payload) if token_id in tokens else Create(path, payload))
+    draft.store(Create(layout.TOKEN_CHANGE_PREFIX, token_id.encode(), numbered=True))
+    tokens[token_id] = record.token
+
+
+def _token_removed(draft: _Draft, record: rec.TokenRemoved) -> None:
+    draft.store(
+        Delete(layout.token_path(record.token_id)),
+        Create(layout.TOKEN_CHANGE_PREFIX, record.token_id.encode(), numbered=True),
+    )
+    del draft.own("tokens")[record.token_id]
+
+
 def _deletion_started(draft: _Draft, record: rec.TopicDeletionStarted) -> None:
     draft.store(Create(layout.delete_topic_path(record.topic)))
     assignment = draft.see("topics")[record.topic].assignment
@@ -304,6 +321,8 @@ _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.ConfigsSet: _configs_set,
     rec.AclsSet: _acls_set,
     rec.FeaturesFinalized: _features_finalized,
+    rec.TokenSet: _token_set,
+    rec.TokenRemoved: _token_removed,
     rec.ForwardedOutcomeKept: _outcome_kept,
     rec.ForwardedOutcomesDropped: _outcomes_dropped,
     rec.TopicDeletionStarted: _deletion_started,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -34,9 +34,12 @@ from signalbox.controller.housekeeping import housekeeping
 from signalbox.controller.ports import BrokerChannels, BrokerProbe, Requester
 from signalbox.controller.refusals import refuse
 from signalbox.controller.store_news import StoreNews
+from signalbox.controller.token_control import expire_tokens
 from signalbox.controller.turn import Pending, Turn
 from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.delegation_token import TOKEN_FOLDERS
+from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.port import CommitRefused, Delete, FencedOut, MetadataStore, SessionLost, StoreError
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -49,6 +52,7 @@ T = TypeVar("T")
 SLICE_S = 0.0002  # decisions run this long before the event loop gets its turn
 _RETRY_S = 0.5  # between two looks at who is the controller when nobody is, or the store does not answer
 _RECHECK_S = 5.0  # and when somebody is: the watch tells of changes, this only makes up for a lost one
+_A_DAY_S = 86_400.0  # a chore's "never" (2^63 ms) is more than the event loop's clock can hold
 
 _NOBODY = -1
 
@@ -175,16 +179,19 @@ class Controller:
         log.info("node %d is the controller with epoch %d", self._node_id, self._claim.controller_epoch)
         self._controller_id = self._node_id
         news = StoreNews(self._store, self._claim.fence, self, self._spawn)
-        keeping_house = self._spawn(self._keep_house())
+        chores = [self._spawn(chore) for chore in self._chores()]
         try:
             await self._lead(self._claim, news)
         finally:
-            keeping_house.cancel()
+            for chore in chores:
+                chore.cancel()
             news.close()
 
     async def _lead(self, claim: Claim, news: StoreNews) -> None:
         if self._neighbours.tells_itself:
             self._neighbours.cache.forget()
+        if self._inputs.token_secret is not None:
+            await create_roots(self._store, TOKEN_FOLDERS)
         self._context = await load_context(self._store, self._node_id, claim.controller_epoch, lambda: asyncio.sleep(0))
         self._queue.appendleft(Pending(lambda now: take_over(now, self._inputs)))
         # Watched after the load and then looked at once: what came between is seen, and nothing older than the load.
@@ -327,11 +334,22 @@ class Controller:
         self._session_is_lost = True
         self._wake.set()
 
-    async def _keep_house(self) -> None:
-        await asyncio.sleep(self._inputs.settings.first_housekeeping_s)
+    def _chores(self) -> Iterator[Coroutine[Any, Any, None]]:
+        settings = self._inputs.settings
+        yield self._repeat(
+            settings.first_housekeeping_s, settings.leader_imbalance_check_interval_seconds, housekeeping
+        )
+        if self._inputs.token_secret is not None:
+            check_s = settings.delegation_token_expiry_check_interval_ms / 1000
+            yield self._repeat(check_s, check_s, expire_tokens)
+
+    async def _repeat(
+        self, first_s: float, every_s: float, chore: Callable[[ControllerContext, Inputs], Decision]
+    ) -> None:
+        await asyncio.sleep(min(first_s, _A_DAY_S))
         while True:
-            self._enqueue(Pending(lambda now: housekeeping(now, self._inputs)))
-            await asyncio.sleep(self._inputs.settings.leader_imbalance_check_interval_seconds)
+            self._enqueue(Pending(lambda now: chore(now, self._inputs)))
+            await asyncio.sleep(min(every_s, _A_DAY_S))
 
     async def _expel_if_dead(self, broker: LiveBroker) -> None:
         probe, claim = self._neighbours.probe, self._claim

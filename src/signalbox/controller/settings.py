@@ -26,6 +26,9 @@ class ControllerSettings:
     leader_imbalance_per_broker_percentage: int = 10
     first_housekeeping_s: float = 5.0
     forwarded_outcome_ms: int = 60_000
+    delegation_token_max_lifetime_ms: int = 604_800_000
+    delegation_token_expiry_time_ms: int = 86_400_000
+    delegation_token_expiry_check_interval_ms: int = 3_600_000
     inter_broker_listener: str = "PLAINTEXT"
     static_configs: Mapping[str, str] = field(default_factory=dict)
     broker_config_table: ConfigTable = field(default_factory=lambda: ConfigTable(()))

@@ -33,6 +33,9 @@ EXTENDED_ACLS = "/kafka-acl-extended"
 PREFIXED_ACLS = "/kafka-acl-extended/prefixed"
 EXTENDED_ACL_CHANGES = "/kafka-acl-extended-changes"
 EXTENDED_ACL_CHANGE_PREFIX = "/kafka-acl-extended-changes/acl_changes_"
+DELEGATION_TOKENS = "/delegation_token/tokens"
+TOKEN_CHANGES = "/delegation_token/token_changes"
+TOKEN_CHANGE_PREFIX = "/delegation_token/token_changes/token_change_"
 
 FORWARDED = "/signalbox_forwarded"  # ours: outcomes of forwarded changes, by broker, broker epoch and number
 CONTROLLER_IDS = "/signalbox_controllers"  # ours: dedicated controllers, in the form of /brokers/ids (decision 0018)
@@ -97,6 +100,11 @@ def partition_state_path(topic: str, partition: int) -> str:
 def delete_topic_path(topic: str) -> str:
     """The mark that a topic is to be deleted; it holds no data."""
     return f"{DELETE_TOPICS}/{topic}"
+
+
+def token_path(token_id: str) -> str:
+    """A delegation token, without its HMAC."""
+    return f"{DELEGATION_TOKENS}/{token_id}"
 
 
 def forwarded_path(key: tuple[int, int, int]) -> str:

@@ -32,6 +32,7 @@ _NOTIFICATIONS = (
     layout.EXTENDED_ACL_CHANGES,
     layout.ISR_CHANGES,
     layout.LOG_DIR_EVENTS,
+    layout.TOKEN_CHANGES,
 )
 
 Progress = Callable[[int, int], None]  # entries done, entries in all

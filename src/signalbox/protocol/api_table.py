@@ -56,10 +56,10 @@ _ROWS = """
  35 DescribeLogDirs                1-5    2+
  36 SaslAuthenticate               0-2    2+    control_plane controller
  37 CreatePartitions               0-3    2+    forwardable
- 38 CreateDelegationToken          1-3    2+    forwardable
- 39 RenewDelegationToken           1-2    2+    forwardable
- 40 ExpireDelegationToken          1-2    2+    forwardable
- 41 DescribeDelegationToken        1-3    2+
+ 38 CreateDelegationToken          0-3    2+    forwardable
+ 39 RenewDelegationToken           0-2    2+    forwardable
+ 40 ExpireDelegationToken          0-2    2+    forwardable
+ 41 DescribeDelegationToken        0-3    2+
  42 DeleteGroups                   0-2    2+
  43 ElectLeaders                   0-2    2+    forwardable
  44 IncrementalAlterConfigs        0-1    1+    forwardable

@@ -31,6 +31,7 @@ _NOTES: tuple[_Rule, ...] = (
     cluster_agreement.one_inter_broker_listener,
     cluster_agreement.one_control_plane,
     cluster_agreement.same_listeners,
+    cluster_agreement.one_token_secret,
 )
 
 

@@ -13,6 +13,7 @@ from signalbox.common.config_table import ConfigFault
 from signalbox.network.listener_entry import CONTROL_PLANE_NAME, LISTENERS, PROTOCOL_MAP
 from signalbox.network.listener_roles import CONTROL_PLANE_FORCED, INTER_BROKER_NAME
 from signalbox.wiring.checked_broker import CheckedBroker, share_store
+from signalbox.wiring.delegation_tokens import TOKEN_SECRET, given_secret
 from signalbox.wiring.metadata_store import store_setting
 
 _ROLL = "Right while the cluster is rolled from one to the other; set it alike otherwise"
@@ -90,3 +91,11 @@ def same_listeners(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
                 problem = f"{name} is advertised by {having}, and not here"
                 remedy = f"Clients of {name} cannot reach what this broker leads: advertise it on all brokers"
                 yield broker.fault(broker.advertised_key, ",".join(broker.advertised), problem, remedy)
+
+
+def one_token_secret(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """Note: whoever has a token of one broker is a stranger to a broker with another secret (KIP-48)."""
+    for broker in brokers[1:]:
+        if given_secret(broker.config.values) != given_secret(brokers[0].config.values):
+            problem = f"is not what {brokers[0]} has: its delegation tokens let nobody in here"
+            yield broker.fault(TOKEN_SECRET, "", problem, "Set the same secret on every broker, or none")

@@ -14,6 +14,7 @@ from signalbox.controller.settings import ControllerSettings
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
+from signalbox.wiring.delegation_tokens import token_secret
 from signalbox.wiring.guards import Guards
 from signalbox.wiring.policies import Policies
 
@@ -34,7 +35,15 @@ def build_controller(
         config.node_id,
         store,
         Neighbours(peers, cache, DeathProbe(), tells_itself=not config.runs_broker),
-        Inputs(_settings(config), draw, new_uuid, policies.create_topic, policies.alter_config),
+        Inputs(
+            _settings(config),
+            draw,
+            new_uuid,
+            clock.now_ms,
+            policies.create_topic,
+            policies.alter_config,
+            token_secret(config.values),
+        ),
         clock,
     )
     measure_controller(metrics, controller)
@@ -50,6 +59,9 @@ def _settings(config: NodeConfig) -> ControllerSettings:
         auto_leader_rebalance_enable=config["auto.leader.rebalance.enable"],
         leader_imbalance_check_interval_seconds=config["leader.imbalance.check.interval.seconds"],
         leader_imbalance_per_broker_percentage=config["leader.imbalance.per.broker.percentage"],
+        delegation_token_max_lifetime_ms=config["delegation.token.max.lifetime.ms"],
+        delegation_token_expiry_time_ms=config["delegation.token.expiry.time.ms"],
+        delegation_token_expiry_check_interval_ms=config["delegation.token.expiry.check.interval.ms"],
         forwarded_outcome_ms=2 * config["request.timeout.ms"],
         inter_broker_listener=config.listeners.inter_broker_listener_name,
         static_configs=config.given,

@@ -20,6 +20,7 @@ from signalbox.broker.handlers.control_request import ControlRequestHandler
 from signalbox.broker.handlers.controller_request import ControllerRequestHandler
 from signalbox.broker.handlers.create_partitions import CreatePartitionsHandler
 from signalbox.broker.handlers.create_topics import CreateTopicsHandler
+from signalbox.broker.handlers.delegation_tokens import ChangeTokenHandler, DescribeDelegationTokenHandler
 from signalbox.broker.handlers.delete_topics import DeleteTopicsHandler
 from signalbox.broker.handlers.describe_client_quotas import DescribeClientQuotasHandler
 from signalbox.broker.handlers.describe_cluster import DescribeClusterHandler
@@ -62,9 +63,17 @@ from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.authorizer import Authorizer
+from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.principal import PrincipalSerde
 from signalbox.wiring.control_requests import ControlRequests
+from signalbox.wiring.delegation_tokens import DelegationTokens
 from signalbox.wiring.own_epochs import OwnEpochs
+
+_TOKEN_CHANGES = (
+    ApiKey.CREATE_DELEGATION_TOKEN,
+    ApiKey.RENEW_DELEGATION_TOKEN,
+    ApiKey.EXPIRE_DELEGATION_TOKEN,
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,6 +94,7 @@ class ControllerHandlerParts:
     acls: AclReading | None
     throttling: Throttling
     default_partitions: int
+    token_secret: TokenSecret | None
     own_configs: OwnConfigs | None = None
 
 
@@ -101,12 +111,14 @@ class HandlerParts(ControllerHandlerParts):
     producer_ids: ProducerIdBlocks
     description: ConfigDescription
     forwarder: PartialForwarder
+    tokens: DelegationTokens | None
     stored: StoredConfigs
     control: ControlRequests
 
 
 def build_judges(parts: ControllerHandlerParts) -> dict[ApiKey, Judge]:
-    """The handlers of changes that are judged resource by resource, on the broker that takes them too (F6)."""
+    """The handlers of changes that are judged by more than a right on the cluster, on the broker that takes them too
+    (F6)."""
     authorizer, cache, controller, throttling = parts.authorizer, parts.cache, parts.controller, parts.throttling
     alter, increment = (
         AlterConfigsHandler(key, controller, authorizer, parts.own_configs)
@@ -118,6 +130,7 @@ def build_judges(parts: ControllerHandlerParts) -> dict[ApiKey, Judge]:
         ApiKey.CREATE_PARTITIONS: CreatePartitionsHandler(controller, authorizer, throttling, cache),
         ApiKey.ALTER_CONFIGS: alter,
         ApiKey.INCREMENTAL_ALTER_CONFIGS: increment,
+        **{key: ChangeTokenHandler(key, controller, authorizer, parts.token_secret) for key in _TOKEN_CHANGES},
     }
 
 
@@ -171,6 +184,7 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(parts.acls, authorizer),
         ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(parts.description, cache, node_id, authorizer),
         ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsHandler(replicas.logs, authorizer),
+        ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(parts.tokens, authorizer, parts.token_secret),
         ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, parts.cluster_id, authorizer, exposed),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(cache, authorizer, parts.described_partitions),
     }

@@ -19,7 +19,7 @@ def build_live_listeners(
     """Not started. `own` is given its judge."""
     config, guards = around.config, around.guards
     renewal = TlsRenewal(server, guards.peers)
-    judge = ListenerJudge(config, around.dynamic, StoredUsers(around.repository), server, renewal)
+    judge = ListenerJudge(config, around.dynamic, StoredUsers(around.repository, around.tokens), server, renewal)
 
     async def announce() -> None:
         await keeper.update(own_registration(config, server.table, around.clock.now_ms()))

@@ -58,6 +58,7 @@ from signalbox.wiring.control_requests import ControlRequests
 from signalbox.wiring.controller_parts import build_controller
 from signalbox.wiring.controller_requests import ChannelVersions
 from signalbox.wiring.controller_ways import ControllerWays, build_controller_ways
+from signalbox.wiring.delegation_tokens import DelegationTokens, token_secret
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.finalized_features import follow_features
 from signalbox.wiring.guards import Guards, read_guards
@@ -157,6 +158,8 @@ class NodeParts:
         await self.around.features.stop()
         if self.around.acls is not None:
             await self.around.acls.stop()
+        if self.around.tokens is not None:
+            await self.around.tokens.stop()
         if self.metrics_page is not None:
             await self.metrics_page.stop()
 
@@ -170,7 +173,11 @@ async def build_parts(
     repository = ConfigRepository(store, clock)
     await repository.start()
     dynamic = DynamicBrokerConfig(repository, config.node_id, NODE_CONFIG, config.values)
-    guards = read_guards(config, StoredUsers(repository), dynamic.changed_live(), threads.control)
+    secret = token_secret(config.values)
+    tokens = None if secret is None else DelegationTokens(store, clock, secret)
+    if tokens is not None:
+        await tokens.start()
+    guards = read_guards(config, StoredUsers(repository, tokens), dynamic.changed_live(), threads.control)
     acls = keep_acls(store, clock, guards.authorizer)
     if acls is not None:
         await acls.start()
@@ -189,6 +196,7 @@ async def build_parts(
         repository=repository,
         acls=acls,
         features=features,
+        tokens=tokens,
         dynamic=dynamic,
         guards=guards,
         channel=ways.channel,
@@ -287,6 +295,8 @@ def _router(
             own_configs=own,
             forwarder=forwarder,
             acls=around.acls,
+            tokens=around.tokens,
+            token_secret=around.tokens.secret if around.tokens is not None else None,
             stored=CurrentConfigs(around.repository),
             control=ControlRequests(data.replicas, around.cache, data.coordinator),
             throttling=throttling,

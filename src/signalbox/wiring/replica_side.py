@@ -30,6 +30,7 @@ from signalbox.wiring.cluster_view import CachedClusterView
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_requests import ChannelAlterPartition
 from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog
+from signalbox.wiring.delegation_tokens import DelegationTokens
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.guards import Guards
 from signalbox.wiring.leader_channels import LeaderConnector
@@ -49,6 +50,7 @@ class Surroundings:
     repository: ConfigRepository
     acls: AclRepository | None
     features: FeatureRepository
+    tokens: DelegationTokens | None
     dynamic: DynamicBrokerConfig
     guards: Guards
     channel: ControllerChannel

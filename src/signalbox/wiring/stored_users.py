@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entity_config import user_entity
 from signalbox.metadata.store.port import StoreError
+from signalbox.security.sasl.scram import TokenLogin
 from signalbox.security.sasl.scram_messages import ScramCredential
 from signalbox.security.sasl.stored_credential import BadCredential, decode_credential
+from signalbox.wiring.delegation_tokens import DelegationTokens
 
 log = logging.getLogger(__name__)
 
@@ -22,8 +24,9 @@ log = logging.getLogger(__name__)
 class StoredUsers:
     """`security/sasl/scram.ScramCredentials`."""
 
-    def __init__(self, repository: ConfigRepository) -> None:
+    def __init__(self, repository: ConfigRepository, tokens: DelegationTokens | None = None) -> None:
         self._repository = repository
+        self._tokens = tokens
 
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         text = self._repository.entity(user_entity(user)).get(mechanism)
@@ -35,9 +38,8 @@ class StoredUsers:
             log.error("user %s cannot log in by %s: %s", user, mechanism, error)
             return None
 
-    def token_credential(self, mechanism: str, token_id: str) -> tuple[str, ScramCredential] | None:
-        """There are no delegation tokens."""
-        return None
+    def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
+        return None if self._tokens is None else self._tokens.login(mechanism, token_id)
 
 
 class CurrentConfigs:

@@ -98,7 +98,6 @@ def test_off_the_controller_the_right_is_looked_at_first(house: House) -> None:
         (EnvelopeRequest(request_principal=SERDE.serialize(KafkaPrincipal("User", "a"))), Error.INVALID_REQUEST),
         (envelope("e-5", ApiKey.METADATA), Error.INVALID_REQUEST),
         (envelope("e-5", 12345), Error.UNSUPPORTED_VERSION),
-        (envelope("e-5", ApiKey.CREATE_DELEGATION_TOKEN), Error.UNSUPPORTED_VERSION),  # forwardable, not served here
     ],
 )
 def test_what_is_wrong_inside(house: House, body: Any, error: Error) -> None:

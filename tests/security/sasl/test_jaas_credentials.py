@@ -22,5 +22,5 @@ def test_users_of_the_login_module_come_after_the_others() -> None:
     assert final is not None
     with pytest.raises(SaslError):
         server.respond(final)
-    assert credentials.token_credential("SCRAM-SHA-256", "token-1") is not None
+    assert credentials.token_login("SCRAM-SHA-256", "token-1") is not None
     assert credentials.scram_credential("SCRAM-SHA-256", "nobody") is None

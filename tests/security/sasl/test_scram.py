@@ -4,7 +4,7 @@ import pytest
 import scramp  # type: ignore[import-untyped]
 
 from signalbox.security.sasl.mechanism import SaslError
-from signalbox.security.sasl.scram import NoCredentials, ScramClientExchange, ScramMechanism
+from signalbox.security.sasl.scram import NoCredentials, ScramClientExchange, ScramMechanism, TokenLogin
 from signalbox.security.sasl.scram_messages import (
     SCRAM_MECHANISMS,
     ScramCredential,
@@ -21,8 +21,10 @@ class Users:
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         return make_credential(mechanism, "pencil", b"salt of alice") if user in ("alice", "a,=b") else None
 
-    def token_credential(self, mechanism: str, token_id: str) -> tuple[str, ScramCredential] | None:
-        return ("owner", make_credential(mechanism, "hmac", b"salt")) if token_id == "token-1" else None
+    def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
+        return (
+            TokenLogin("owner", 5_000, make_credential(mechanism, "hmac", b"salt")) if token_id == "token-1" else None
+        )
 
 
 @pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
@@ -64,7 +66,20 @@ def test_a_delegation_token_speaks_for_its_owner() -> None:
     final = client.respond(server.respond(client.first()))
     assert final is not None
     server.respond(final)
-    assert (server.authorization_id, server.token_authenticated) == ("owner", True)
+    assert (server.authorization_id, server.token_authenticated, server.expires_at_ms) == ("owner", True, 5_000)
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "token_auth"),
+    [("token-1", "other", True), ("token-2", "hmac", True), ("token-1", "hmac", False), ("alice", "pencil", True)],
+)
+def test_a_token_is_no_user_and_a_user_no_token(user: str, password: str, token_auth: bool) -> None:
+    server = ScramMechanism("SCRAM-SHA-256", Users()).begin()
+    client = ScramClientExchange("SCRAM-SHA-256", user, password, token_auth=token_auth)
+    final = client.respond(server.respond(client.first()))
+    assert final is not None
+    with pytest.raises(SaslError, match="invalid credentials"):
+        server.respond(final)
 
 
 @pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)

@@ -10,7 +10,7 @@ from signalbox.protocol.message import message
 CreateDelegationTokenRequest = message(
     __name__,
     """
-    CreateDelegationTokenRequest   api 38   versions 1-3   flexible 2+
+    CreateDelegationTokenRequest   api 38   versions 0-3   flexible 2+
 
     OwnerPrincipalType  3+    string?
     OwnerPrincipalName  3+    string?
@@ -24,7 +24,7 @@ CreateDelegationTokenRequest = message(
 CreateDelegationTokenResponse = message(
     __name__,
     """
-    CreateDelegationTokenResponse   api 38   versions 1-3   flexible 2+
+    CreateDelegationTokenResponse   api 38   versions 0-3   flexible 2+
 
     ErrorCode                    0+    int16
     PrincipalType                0+    string

@@ -10,7 +10,7 @@ from signalbox.protocol.message import message
 DescribeDelegationTokenRequest = message(
     __name__,
     """
-    DescribeDelegationTokenRequest   api 41   versions 1-3   flexible 2+
+    DescribeDelegationTokenRequest   api 41   versions 0-3   flexible 2+
 
     Owners           0+    []DescribeDelegationTokenOwner?
       PrincipalType  0+    string
@@ -21,7 +21,7 @@ DescribeDelegationTokenRequest = message(
 DescribeDelegationTokenResponse = message(
     __name__,
     """
-    DescribeDelegationTokenResponse   api 41   versions 1-3   flexible 2+
+    DescribeDelegationTokenResponse   api 41   versions 0-3   flexible 2+
 
     ErrorCode                      0+    int16
     Tokens                         0+    []DescribedDelegationToken

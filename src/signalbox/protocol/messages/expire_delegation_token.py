@@ -10,7 +10,7 @@ from signalbox.protocol.message import message
 ExpireDelegationTokenRequest = message(
     __name__,
     """
-    ExpireDelegationTokenRequest   api 40   versions 1-2   flexible 2+
+    ExpireDelegationTokenRequest   api 40   versions 0-2   flexible 2+
 
     Hmac                0+    bytes
     ExpiryTimePeriodMs  0+    int64
@@ -20,7 +20,7 @@ ExpireDelegationTokenRequest = message(
 ExpireDelegationTokenResponse = message(
     __name__,
     """
-    ExpireDelegationTokenResponse   api 40   versions 1-2   flexible 2+
+    ExpireDelegationTokenResponse   api 40   versions 0-2   flexible 2+
 
     ErrorCode          0+    int16
     ExpiryTimestampMs  0+    int64

@@ -10,7 +10,7 @@ from signalbox.protocol.message import message
 RenewDelegationTokenRequest = message(
     __name__,
     """
-    RenewDelegationTokenRequest   api 39   versions 1-2   flexible 2+
+    RenewDelegationTokenRequest   api 39   versions 0-2   flexible 2+
 
     Hmac           0+    bytes
     RenewPeriodMs  0+    int64
@@ -20,7 +20,7 @@ RenewDelegationTokenRequest = message(
 RenewDelegationTokenResponse = message(
     __name__,
     """
-    RenewDelegationTokenResponse   api 39   versions 1-2   flexible 2+
+    RenewDelegationTokenResponse   api 39   versions 0-2   flexible 2+
 
     ErrorCode          0+    int16
     ExpiryTimestampMs  0+    int64

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from signalbox.security.sasl.scram import ScramCredentials
+from signalbox.security.sasl.scram import ScramCredentials, TokenLogin
 from signalbox.security.sasl.scram_messages import ScramCredential, make_credential
 
 _SALT_BYTES = 24
@@ -29,5 +29,5 @@ class JaasScramCredentials:
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         return self._stored.scram_credential(mechanism, user) or self._own.get(user)
 
-    def token_credential(self, mechanism: str, token_id: str) -> tuple[str, ScramCredential] | None:
-        return self._stored.token_credential(mechanism, token_id)
+    def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
+        return self._stored.token_login(mechanism, token_id)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
@@ -38,13 +39,22 @@ _MAX_CLIENT_ITERATIONS = 1_000_000  # a server cannot keep our processor busy wi
 _PEPPER = secrets.token_bytes(32)
 
 
+@dataclass(frozen=True, slots=True)
+class TokenLogin:
+    """What a delegation token gives: its owner's name, until `expires_at_ms`."""
+
+    owner: str
+    expires_at_ms: int
+    credential: ScramCredential
+
+
 class ScramCredentials(Protocol):
     """Port: where credentials are looked up (the metadata's view, delegation tokens)."""
 
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None: ...
 
-    def token_credential(self, mechanism: str, token_id: str) -> tuple[str, ScramCredential] | None:
-        """The owner of a delegation token and its credential."""
+    def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
+        """The delegation token of that id."""
         ...
 
 
@@ -54,7 +64,7 @@ class NoCredentials:
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         return None
 
-    def token_credential(self, mechanism: str, token_id: str) -> tuple[str, ScramCredential] | None:
+    def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
         return None
 
 
@@ -83,7 +93,6 @@ class ScramMechanism:
 class ScramServerExchange:
     """Two tokens: who is there, and the proof."""
 
-    expires_at_ms: int | None = None
     access_token: AccessToken | None = None
     extensions = NO_EXTENSIONS
     refused = ""
@@ -101,6 +110,7 @@ class ScramServerExchange:
         self.complete = False
         self.authorization_id = ""
         self.token_authenticated = False
+        self.expires_at_ms: int | None = None
 
     def respond(self, token: bytes) -> bytes:
         if self.complete:
@@ -114,9 +124,9 @@ class ScramServerExchange:
         self._owner = first.user
         if first.extensions.get("tokenauth") == "true":
             self.token_authenticated = True
-            found = self._credentials.token_credential(self._mechanism, first.user)
+            found = self._credentials.token_login(self._mechanism, first.user)
             if found is not None:
-                self._owner, self._credential = found
+                self._owner, self._credential, self.expires_at_ms = found.owner, found.credential, found.expires_at_ms
         else:
             self._credential = self._credentials.scram_credential(self._mechanism, first.user)
         self._known = self._credential is not None

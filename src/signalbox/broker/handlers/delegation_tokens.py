@@ -1,0 +1,155 @@
+"""CreateDelegationToken (key 38), RenewDelegationToken (39), ExpireDelegationToken (40), DescribeDelegationToken (41):
+tokens that let in whoever shows one (KIP-48, KIP-373). Versions 0-3, 0-2, 0-2, 0-3.
+
+None is answered on a connection that gives its secrets away (PLAINTEXT), on which nobody is known (TLS without a
+client's certificate), or to somebody who came by a token himself. The broker that the client speaks to sees to that,
+and to who may have a token for another (CREATE_TOKENS on USER:<owner>); then it forwards. The controller looks at the
+principal again and not at the connection, which is the broker's, as Kafka's KRaft controllers do.
+
+Describing is answered by any broker: one's own tokens, those one may renew, and others with DESCRIBE on the token or
+DESCRIBE_TOKENS on USER:<owner>. Without `delegation.token.secret.key` everything is DELEGATION_TOKEN_AUTH_DISABLED.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.partial_forwarding import Refusal
+from signalbox.broker.ports import ActiveController, TokenReading
+from signalbox.common.endpoint import SecurityProtocol
+from signalbox.controller.refusals import refuse
+from signalbox.controller.token_control import TokenRequest
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.message import Message
+from signalbox.protocol.messages.describe_delegation_token import DescribeDelegationTokenResponse
+from signalbox.security.acl import AclOperation, ResourceType
+from signalbox.security.authorizer import Authorizer
+from signalbox.security.delegation_token import DelegationToken, TokenSecret
+from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
+
+_NAMES_REQUESTER_FROM = 3  # before it an answer with a requester cannot be said
+_LOOKS_PER_BREATH = 100  # tokens; then the event loop gets its turn
+
+
+class ChangeTokenHandler:
+    """One of the three APIs that change tokens."""
+
+    def __init__(
+        self, api_key: ApiKey, controller: ActiveController, authorizer: Authorizer, secret: TokenSecret | None
+    ) -> None:
+        self._api_key = api_key
+        self._controller = controller
+        self._authorizer = authorizer
+        self._secret = secret
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        refused = self.refused(request)
+        return refused if isinstance(refused, Message) else self._change(request)
+
+    def refused(self, request: ApiRequest) -> Refusal:
+        """The whole request, where the connection or the principal gives no right to it."""
+        asked = TokenRequest(request.context.principal, request.body)
+        error = self._problem(request, asked)
+        return {} if error is None else self._said(request, refuse(self._api_key, asked, error))
+
+    def _problem(self, request: ApiRequest, asked: TokenRequest) -> Error | None:
+        if not _is_allowed(request):
+            return Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+        if self._api_key != ApiKey.CREATE_DELEGATION_TOKEN:
+            return None
+        owner, context = asked.owner, request.context
+        if owner != asked.requester and not self._authorizer.authorize(
+            context, AclOperation.CREATE_TOKENS, ResourceType.USER, str(owner)
+        ):
+            return Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED
+        return asked.problem
+
+    async def _change(self, request: ApiRequest) -> FinalAnswer:
+        asked = TokenRequest(request.context.principal, request.body)
+        return self._said(request, await self._controller.handle(self._api_key, asked, request.context))
+
+    def _said(self, request: ApiRequest, answer: Any) -> Message:
+        """The controller's answer with what is not its own: the HMAC, and nothing that the version has no room for."""
+        if self._api_key == ApiKey.CREATE_DELEGATION_TOKEN:
+            if self._secret is not None and answer.error_code == Error.NONE:
+                answer.hmac = self._secret.hmac(answer.token_id)
+            if request.header.api_version < _NAMES_REQUESTER_FROM:
+                answer.token_requester_principal_type = answer.token_requester_principal_name = ""
+        said: Message = answer
+        return said
+
+
+class DescribeDelegationTokenHandler:
+    """`tokens` is None where there are none: without a secret."""
+
+    def __init__(self, tokens: TokenReading | None, authorizer: Authorizer, secret: TokenSecret | None) -> None:
+        self._tokens = tokens
+        self._authorizer = authorizer
+        self._secret = secret
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        if not _is_allowed(request):
+            return DescribeDelegationTokenResponse(error_code=Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
+        if self._tokens is None or self._secret is None:
+            return DescribeDelegationTokenResponse(error_code=Error.DELEGATION_TOKEN_AUTH_DISABLED)
+        return self._describe(request, self._tokens, self._secret)
+
+    async def _describe(self, request: ApiRequest, tokens: TokenReading, secret: TokenSecret) -> FinalAnswer:
+        owners = request.body.owners
+        if owners is not None and not owners:
+            return DescribeDelegationTokenResponse()
+        wanted = (
+            None if owners is None else [KafkaPrincipal(each.principal_type, each.principal_name) for each in owners]
+        )
+        found: Mapping[str, DelegationToken] = await tokens.current()
+        names_requester = request.header.api_version >= _NAMES_REQUESTER_FROM
+        told = []
+        for number, token in enumerate(found.values()):
+            if number % _LOOKS_PER_BREATH == _LOOKS_PER_BREATH - 1:
+                await asyncio.sleep(0)
+            if (wanted is None or any(map(token.is_of, wanted))) and self._may_see(request, token):
+                told.append(_described(token, secret, names_requester))
+        return DescribeDelegationTokenResponse(tokens=told)
+
+    def _may_see(self, request: ApiRequest, token: DelegationToken) -> bool:
+        context, authorize = request.context, self._authorizer.authorize
+        return (
+            token.is_of(context.principal)
+            or authorize(context, AclOperation.DESCRIBE, ResourceType.DELEGATION_TOKEN, token.token_id)
+            or authorize(context, AclOperation.DESCRIBE_TOKENS, ResourceType.USER, str(token.owner))
+        )
+
+
+def _is_allowed(request: ApiRequest) -> bool:
+    """Kafka's allowTokenRequests, and for what a broker forwarded the half of it that is about the principal."""
+    context = request.context
+    if context.principal.token_authenticated:
+        return False
+    if request.forwarded_by is not None:
+        return True
+    return context.security_protocol is not SecurityProtocol.PLAINTEXT and not (
+        context.security_protocol is SecurityProtocol.SSL and context.principal == ANONYMOUS
+    )
+
+
+def _described(token: DelegationToken, secret: TokenSecret, names_requester: bool) -> Any:
+    made = DescribeDelegationTokenResponse
+    return made.DescribedDelegationToken(
+        principal_type=token.owner.type,
+        principal_name=token.owner.name,
+        token_requester_principal_type=token.requester.type if names_requester else "",
+        token_requester_principal_name=token.requester.name if names_requester else "",
+        issue_timestamp=token.issue_ms,
+        expiry_timestamp=token.expiry_ms,
+        max_timestamp=token.max_ms,
+        token_id=token.token_id,
+        hmac=secret.hmac(token.token_id),
+        renewers=[
+            made.DescribedDelegationTokenRenewer(principal_type=each.type, principal_name=each.name)
+            for each in token.renewers
+        ],
+    )

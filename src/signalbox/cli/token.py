@@ -1,0 +1,86 @@
+"""`signalbox token`: delegation tokens, by which whoever shows one logs in as its owner."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, say, show
+from signalbox.client.token_admin import TokenDescription
+
+app = typer.Typer(help="Delegation tokens: create, renew, expire, describe.", no_args_is_help=True)
+
+Hmac = Annotated[
+    str,
+    typer.Option(envvar="SIGNALBOX_TOKEN_HMAC", prompt=True, hide_input=True, help="Asked for when not given."),
+]
+Principals = Annotated[list[str] | None, typer.Option(help="Like User:alice; may be repeated.")]
+
+
+@app.command("create")
+def create(
+    renewer: Principals = None,
+    owner: Annotated[str | None, typer.Option(help="Somebody else; needs CreateTokens on that user.")] = None,
+    max_lifetime_ms: Annotated[int, typer.Option(help="-1: the cluster's longest.")] = -1,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Make a token and print it with its HMAC, which is the password to log in with."""
+    _show([ask(bootstrap, lambda admin: admin.create_token(renewer or (), owner, max_lifetime_ms))])
+
+
+@app.command("renew")
+def renew(
+    hmac: Hmac = "",
+    period_ms: Annotated[int, typer.Option(help="From now; -1: the cluster's usual time.")] = -1,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Give a token another end, no later than its last moment."""
+    ends_ms = ask(bootstrap, lambda admin: admin.renew_token(hmac, period_ms))
+    say(f"the token is good until {_time(ends_ms)}")
+
+
+@app.command("expire")
+def expire(
+    hmac: Hmac = "",
+    period_ms: Annotated[int, typer.Option(help="From now; -1: at once.")] = -1,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """End a token; connections that are open stay until their session ends."""
+    ends_ms = ask(bootstrap, lambda admin: admin.expire_token(hmac, period_ms))
+    say(f"the token {'ends' if period_ms >= 0 else 'has ended'} at {_time(ends_ms)}")
+
+
+@app.command("describe")
+def describe(
+    owner: Principals = None,
+    show_hmac: Annotated[bool, typer.Option(help="Print the HMACs: whoever reads one can log in.")] = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Tokens that one owns, may renew or otherwise may see."""
+    _show(ask(bootstrap, lambda admin: admin.describe_tokens(owner or ())), show_hmac)
+
+
+def _show(tokens: list[TokenDescription], show_hmac: bool = True) -> None:
+    hidden = () if show_hmac else ("hmac",)
+    columns = ("id", "hmac", "owner", "requester", "renewers", "issued", "expires", "last")
+    table = Table(*(column for column in columns if column not in hidden))
+    for token in tokens:
+        table.add_row(
+            token.token_id,
+            *((token.hmac,) if show_hmac else ()),
+            token.owner,
+            token.requester,
+            ",".join(token.renewers),
+            *map(_time, (token.issue_ms, token.expiry_ms, token.max_ms)),
+        )
+    show(table)
+
+
+def _time(ms: int) -> str:
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, ValueError):
+        return f"{ms} ms"  # a year that Python's calendar does not have

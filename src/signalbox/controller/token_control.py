@@ -1,0 +1,165 @@
+"""Create-, Renew- and ExpireDelegationToken as decisions, and the removal of tokens whose time is over (KIP-48,
+KIP-373).
+
+No answer made here holds an HMAC: it is kept for whoever asks again (`forwarded_outcome.py`), and no secret belongs
+into the store. The handler adds it. Times and errors are those of Kafka 3.9 with ZooKeeper.
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass, replace
+from typing import Any
+
+from signalbox.common.ids import uuid_text
+from signalbox.common.long_work import breathe
+from signalbox.controller.context import ControllerContext
+from signalbox.controller.decision import Decision, Inputs
+from signalbox.controller.records import TokenRemoved, TokenSet
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.create_delegation_token import CreateDelegationTokenResponse
+from signalbox.protocol.messages.expire_delegation_token import ExpireDelegationTokenResponse
+from signalbox.protocol.messages.renew_delegation_token import RenewDelegationTokenResponse
+from signalbox.security.delegation_token import DelegationToken
+from signalbox.security.principal import USER_TYPE, KafkaPrincipal
+
+NO_TIME = -1  # what an answer that refuses has for a time
+_LAST_MS = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRequest:
+    """A request about a token, and who makes it."""
+
+    requester: KafkaPrincipal
+    body: Any
+
+    @property
+    def owner(self) -> KafkaPrincipal:
+        """Whose token it asks for: the requester's own unless another is named."""
+        name = self.body.owner_principal_name
+        return KafkaPrincipal(self.body.owner_principal_type or "", name) if name else self.requester
+
+    @property
+    def problem(self) -> Error | None:
+        """INVALID_PRINCIPAL_TYPE where somebody who is named for a new token is no user: who logs in by one is."""
+        types = (self.owner.type, *(renewer.principal_type for renewer in self.body.renewers))
+        return None if all(each == USER_TYPE for each in types) else Error.INVALID_PRINCIPAL_TYPE
+
+
+def create_delegation_token(context: ControllerContext, inputs: Inputs, asked: TokenRequest) -> Decision:
+    """A new token; whether the requester may have it was the handler's."""
+    if inputs.token_secret is None:
+        return Decision(response=refused_creation(asked, Error.DELEGATION_TOKEN_AUTH_DISABLED))
+    if asked.problem is not None:
+        return Decision(response=refused_creation(asked, asked.problem))
+    settings, now_ms, wanted_ms = inputs.settings, inputs.now_ms(), asked.body.max_lifetime_ms
+    longest_ms = settings.delegation_token_max_lifetime_ms
+    max_ms = min(now_ms + (min(wanted_ms, longest_ms) if wanted_ms > 0 else longest_ms), _LAST_MS)
+    token = DelegationToken(
+        token_id=uuid_text(inputs.new_uuid()),
+        owner=asked.owner,
+        requester=asked.requester,
+        renewers=tuple(KafkaPrincipal(each.principal_type, each.principal_name) for each in asked.body.renewers),
+        issue_ms=now_ms,
+        expiry_ms=min(max_ms, now_ms + settings.delegation_token_expiry_time_ms),
+        max_ms=max_ms,
+    )
+    response = _creation(
+        asked,
+        issue_timestamp_ms=token.issue_ms,
+        expiry_timestamp_ms=token.expiry_ms,
+        max_timestamp_ms=token.max_ms,
+        token_id=token.token_id,
+    )
+    return Decision(records=(TokenSet(token),), response=response)
+
+
+def renew_delegation_token(context: ControllerContext, inputs: Inputs, asked: TokenRequest) -> Decision:
+    """Another end, no later than the token's last."""
+    try:
+        token = _token(context, inputs, asked)
+        now_ms = _time_of(token, inputs)
+    except KafkaError as refusal:
+        return Decision(response=refused_renewal(refusal.error))
+    period_ms = asked.body.renew_period_ms
+    if period_ms < 0:
+        period_ms = inputs.settings.delegation_token_expiry_time_ms
+    renewed = replace(token, expiry_ms=min(token.max_ms, now_ms + period_ms))
+    return Decision((TokenSet(renewed),), RenewDelegationTokenResponse(expiry_timestamp_ms=renewed.expiry_ms))
+
+
+def expire_delegation_token(context: ControllerContext, inputs: Inputs, asked: TokenRequest) -> Decision:
+    """The end at once where the period is negative, also of a token that has expired; else another end."""
+    try:
+        token = _token(context, inputs, asked)
+        period_ms = asked.body.expiry_time_period_ms
+        if period_ms < 0:
+            gone = ExpireDelegationTokenResponse(expiry_timestamp_ms=inputs.now_ms())
+            return Decision((TokenRemoved(token.token_id),), gone)
+        now_ms = _time_of(token, inputs)
+    except KafkaError as refusal:
+        return Decision(response=refused_expiry(refusal.error))
+    ended = replace(token, expiry_ms=min(token.max_ms, now_ms + period_ms))
+    return Decision((TokenSet(ended),), ExpireDelegationTokenResponse(expiry_timestamp_ms=ended.expiry_ms))
+
+
+def expire_tokens(context: ControllerContext, inputs: Inputs) -> Decision:
+    """Tokens whose time is over go."""
+    now_ms = inputs.now_ms()
+    return Decision(tuple(TokenRemoved(key) for key, token in context.tokens.items() if token.has_expired(now_ms)))
+
+
+def refused_creation(asked: TokenRequest, error: Error) -> CreateDelegationTokenResponse:
+    """No token, and for whom."""
+    return _creation(
+        asked,
+        error_code=error,
+        issue_timestamp_ms=NO_TIME,
+        expiry_timestamp_ms=NO_TIME,
+        max_timestamp_ms=NO_TIME,
+    )
+
+
+def refused_renewal(error: Error) -> RenewDelegationTokenResponse:
+    return RenewDelegationTokenResponse(error_code=error, expiry_timestamp_ms=NO_TIME)
+
+
+def refused_expiry(error: Error) -> ExpireDelegationTokenResponse:
+    return ExpireDelegationTokenResponse(error_code=error, expiry_timestamp_ms=NO_TIME)
+
+
+def _creation(asked: TokenRequest, **fields: Any) -> CreateDelegationTokenResponse:
+    owner, requester = asked.owner, asked.requester
+    return CreateDelegationTokenResponse(
+        principal_type=owner.type,
+        principal_name=owner.name,
+        token_requester_principal_type=requester.type,
+        token_requester_principal_name=requester.name,
+        **fields,
+    )
+
+
+def _token(context: ControllerContext, inputs: Inputs, asked: TokenRequest) -> DelegationToken:
+    """The token of the request's HMAC, which the requester may change; KafkaError."""
+    secret = inputs.token_secret
+    if secret is None:
+        raise KafkaError(Error.DELEGATION_TOKEN_AUTH_DISABLED)
+    shown = bytes(asked.body.hmac)
+    for token in context.tokens.values():
+        breathe()
+        if hmac.compare_digest(secret.hmac(token.token_id), shown):
+            break
+    else:
+        raise KafkaError(Error.DELEGATION_TOKEN_NOT_FOUND)
+    if not token.is_of(asked.requester):
+        raise KafkaError(Error.DELEGATION_TOKEN_OWNER_MISMATCH)
+    return token
+
+
+def _time_of(token: DelegationToken, inputs: Inputs) -> int:
+    """Now; KafkaError when that is too late."""
+    now_ms = inputs.now_ms()
+    if token.has_expired(now_ms):
+        raise KafkaError(Error.DELEGATION_TOKEN_EXPIRED)
+    return now_ms

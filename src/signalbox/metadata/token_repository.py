@@ -1,0 +1,85 @@
+"""All delegation tokens of the cluster, kept current on every broker that lets clients in by them (SPEC F1; facts
+§2.4).
+
+What it hands on is a mapping by token id, a new one for each change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+
+from signalbox.common.clock import Clock
+from signalbox.metadata.change_notifications import ChangeNotifications, Following
+from signalbox.metadata.delegation_token import TOKEN_FOLDERS, decode_token, decode_token_change
+from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.layout import DELEGATION_TOKENS, TOKEN_CHANGES, create_roots, token_path
+from signalbox.metadata.store.port import Entry, MetadataStore, StoreError
+from signalbox.security.delegation_token import DelegationToken
+
+log = logging.getLogger(__name__)
+
+Tokens = Mapping[str, DelegationToken]
+
+_MOST_READ_SINGLY = 64  # of more changes at once everything is read, in one go
+_DECODED_PER_BREATH = 50  # tokens; then the event loop gets its turn
+
+
+class TokenRepository:
+    """`changed` is called with every new mapping, the first one included."""
+
+    def __init__(self, store: MetadataStore, clock: Clock, changed: Callable[[Tokens], None]) -> None:
+        self._store = store
+        self._changed = changed
+        self._tokens: Tokens = {}
+        following = Following(TOKEN_CHANGES, decode_token_change, self._load, self._load_all)
+        self._changes = ChangeNotifications(store, clock, following)
+
+    async def start(self) -> None:
+        """Make the folders, load everything and follow the changes from here on."""
+        await create_roots(self._store, TOKEN_FOLDERS)
+        await self._changes.start()
+
+    async def stop(self) -> None:
+        """Follow no more."""
+        await self._changes.stop()
+
+    async def current(self) -> Tokens:
+        """The tokens with all that was stored before this was asked; those known now when the store does not answer."""
+        try:
+            await self._changes.catch_up()
+        except StoreError as error:
+            log.warning("delegation tokens are told as they were: %s", error)
+        return self._tokens
+
+    async def _load(self, token_ids: Iterable[str]) -> None:
+        wanted = list(token_ids)
+        if len(wanted) > _MOST_READ_SINGLY:
+            await self._load_all()
+            return
+        entries = await asyncio.gather(*(self._store.read(token_path(token_id)) for token_id in wanted))
+        await self._take(dict(zip(wanted, entries, strict=True)))
+
+    async def _load_all(self) -> None:
+        found: dict[str, Entry | None] = dict.fromkeys(self._tokens)
+        for path, entry in (await self._store.read_tree(DELEGATION_TOKENS)).items():
+            if path != DELEGATION_TOKENS:
+                found[path.removeprefix(DELEGATION_TOKENS + "/")] = entry
+        await self._take(found)
+
+    async def _take(self, found: Mapping[str, Entry | None]) -> None:
+        """One at a time: the notifications' lock is held."""
+        tokens = dict(self._tokens)
+        for number, (token_id, entry) in enumerate(found.items()):
+            if number % _DECODED_PER_BREATH == _DECODED_PER_BREATH - 1:
+                await asyncio.sleep(0)
+            tokens.pop(token_id, None)
+            if entry is None:
+                continue
+            try:
+                tokens[token_id] = decode_token(token_path(token_id), entry.data)
+            except BadEntry as error:
+                log.error("nobody logs in by a damaged delegation token: %s", error)
+        self._tokens = tokens
+        self._changed(tokens)

@@ -1,0 +1,109 @@
+"""Every broker's copy of the delegation tokens follows the notifications (SPEC F1)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from signalbox.common.clock import ManualClock
+from signalbox.metadata.delegation_token import TOKEN_FOLDERS, encode_token
+from signalbox.metadata.layout import TOKEN_CHANGE_PREFIX, create_roots, token_path
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Create, Delete, MetadataStore, Operation, Write
+from signalbox.metadata.token_repository import TokenRepository, Tokens
+from signalbox.security.delegation_token import DelegationToken
+from signalbox.security.principal import KafkaPrincipal
+from tests.metadata.participants import run_with_stores
+
+ALICE = KafkaPrincipal("User", "alice")
+
+
+def token(token_id: str, expiry_ms: int = 2) -> DelegationToken:
+    return DelegationToken(token_id, ALICE, ALICE, (), issue_ms=1, expiry_ms=expiry_ms, max_ms=9)
+
+
+def create(made: DelegationToken) -> Create:
+    return Create(token_path(made.token_id), encode_token(made))
+
+
+async def change(store: MetadataStore, *operations: Operation) -> None:
+    news = [Create(TOKEN_CHANGE_PREFIX, each.path.rpartition("/")[2].encode(), numbered=True) for each in operations]
+    await store.commit([*operations, *news])
+
+
+class Followed:
+    """A repository and what it told."""
+
+    def __init__(self, store: MetadataStore) -> None:
+        self.told: list[Tokens] = []
+        self._news = asyncio.Event()
+        self.repository = TokenRepository(store, ManualClock(), self._hear)
+
+    def _hear(self, tokens: Tokens) -> None:
+        self.told.append(tokens)
+        self._news.set()
+
+    async def hears(self) -> Tokens:
+        await self._news.wait()
+        self._news.clear()
+        return self.told[-1]
+
+
+@pytest.mark.spec("F1", "M2")
+def test_what_is_there_is_loaded_and_changes_are_followed() -> None:
+    async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
+        await create_roots(writer, TOKEN_FOLDERS)
+        await change(writer, create(token("a")))
+        followed = Followed(reader)
+        await followed.repository.start()
+        assert await followed.hears() == {"a": token("a")}
+        await change(writer, create(token("b")))
+        assert await followed.hears() == {"a": token("a"), "b": token("b")}
+        await change(writer, Write(token_path("a"), encode_token(token("a", 8))))
+        assert await followed.hears() == {"a": replace(token("a"), expiry_ms=8), "b": token("b")}
+        await change(writer, Delete(token_path("b")))
+        assert (await followed.hears()).keys() == {"a"}
+        assert followed.told[0].keys() == {"a"}, "what was told stays as it was"
+        await followed.repository.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_the_folders_are_made_where_tokens_are_on() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
+        followed = Followed(store)
+        await followed.repository.start()
+        assert await store.children("/delegation_token") == ["token_changes", "tokens"]
+        assert await followed.hears() == {}
+        await followed.repository.stop()
+
+    run_with_stores(1, scenario)
+
+
+def test_what_is_current_has_all_that_was_stored_before() -> None:
+    async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
+        followed = Followed(reader)
+        await followed.repository.start()
+        many = [token(f"t{number}") for number in range(100)]
+        await change(writer, *map(create, many))
+        assert await followed.repository.current() == {each.token_id: each for each in many}
+        await change(writer, *(Delete(token_path(each.token_id)) for each in many))
+        assert await followed.repository.current() == {}
+        await followed.repository.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_a_damaged_token_lets_nobody_in(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
+        followed = Followed(reader)
+        await followed.repository.start()
+        await change(writer, create(token("a")), create(token("b")))
+        await change(writer, Write(token_path("a"), b"?"))
+        assert (await followed.repository.current()).keys() == {"b"}
+        assert "/delegation_token/tokens/a" in caplog.text
+        await followed.repository.stop()
+
+    run_with_stores(2, scenario)

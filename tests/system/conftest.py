@@ -11,13 +11,19 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 pytest.register_assert_rewrite(
-    "tests.system.loaded", "tests.system.clusters", "tests.system.console_tools", "tests.system.guarded"
+    "tests.system.loaded",
+    "tests.system.clusters",
+    "tests.system.console_tools",
+    "tests.system.guarded",
+    "tests.system.secured",
 )
 
 from signalbox.protocol.api_table import ApiKey  # noqa: E402
 from signalbox.protocol.messages.metadata import MetadataRequest  # noqa: E402
+from signalbox.testing.process_cluster import ProcessCluster  # noqa: E402
 from tests.system.clusters import RoutedCluster, routed_cluster, until  # noqa: E402
 from tests.system.guarded import Guarded  # noqa: E402
+from tests.system.secured import properties  # noqa: E402
 from tests.system.wire import dial  # noqa: E402
 
 MakeTopic = Callable[..., str]
@@ -42,6 +48,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoutedCluster]
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     """Three brokers that want SCRAM on every listener and obey ACLs."""
     with Guarded(tmp_path_factory.mktemp("guarded")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
+    """Three brokers that want SASL PLAIN on every listener and obey ACLs, of which there are none."""
+    with ProcessCluster(tmp_path_factory.mktemp("secured"), overrides=properties()) as cluster:
         yield cluster
 
 

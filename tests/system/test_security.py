@@ -2,86 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import decode_response_header, encode_request_header
-from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.protocol.messages.create_topics import CreateTopicsResponse
 from signalbox.protocol.messages.envelope import EnvelopeRequest
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
-from signalbox.security.principal import DefaultPrincipalBuilder, KafkaPrincipal
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.system.clusters import BROKERS, QUICK, controller_id, metric, until
+from tests.system.clusters import BROKERS, controller_id, metric, until
+from tests.system.secured import LISTENERS, USERS, admin_of, create, envelope, topics_of
 from tests.system.wire import dial, log_in
 
-_LISTENERS = ("CLIENT", "REPLICATION", "CONTROL")
-_USERS = {"broker": "broker-secret", "admin": "admin-secret", "mallory": "mallory-secret"}
 _REFUSED = "kafka_network_socketserver_refusals_total"
-
-
-def _properties() -> dict[str, str]:
-    users = " ".join(f'user_{name}="{password}"' for name, password in _USERS.items())
-    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
-    jaas = f'{module} username="broker" password="{_USERS["broker"]}" {users};'
-    return {
-        **QUICK,
-        "listener.security.protocol.map": ",".join(f"{name}:SASL_PLAINTEXT" for name in _LISTENERS),
-        "sasl.enabled.mechanisms": "PLAIN",
-        "sasl.mechanism.inter.broker.protocol": "PLAIN",
-        **{f"listener.name.{name.lower()}.plain.sasl.jaas.config": jaas for name in _LISTENERS},
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:broker;User:admin",
-    }
-
-
-@pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
-    with ProcessCluster(tmp_path_factory.mktemp("secured"), overrides=_properties()) as cluster:
-        yield cluster
-
-
-def admin_of(cluster: ProcessCluster, user: str, node_id: int | None = None) -> AdminClient:
-    servers = cluster.bootstrap() if node_id is None else cluster.brokers[node_id].address("CLIENT")
-    return AdminClient(
-        {
-            "bootstrap.servers": servers,
-            "security.protocol": "SASL_PLAINTEXT",
-            "sasl.mechanism": "PLAIN",
-            "sasl.username": user,
-            "sasl.password": _USERS[user],
-        }
-    )
-
-
-def envelope(topic: str, principal: str = "admin") -> EnvelopeRequest:
-    """A CreateTopics that claims to come from somebody who may."""
-    new = CreateTopicsRequest.CreatableTopic(name=topic, num_partitions=1, replication_factor=1)
-    inner = encode_request_header(ApiKey.CREATE_TOPICS, 7, 1, "forger")
-    inner += CreateTopicsRequest(topics=[new], timeout_ms=5_000).encode(7)
-    return EnvelopeRequest(
-        request_data=inner,
-        request_principal=DefaultPrincipalBuilder().serialize(KafkaPrincipal("User", principal)),
-        client_host_address=bytes([127, 0, 0, 1]),
-    )
-
-
-def create(client: AdminClient, topic: str, partitions: int = 1, replicas: int = 1) -> None:
-    """Make a topic and wait for it; KafkaException."""
-    new = NewTopic(topic, partitions, replication_factor=replicas)
-    client.create_topics([new], operation_timeout=20)[topic].result(30)
-
-
-def topics_of(cluster: ProcessCluster) -> set[str]:
-    return set(admin_of(cluster, "admin").list_topics(timeout=10).topics)
 
 
 @pytest.mark.spec("F2", "F3", "F4")
@@ -101,7 +40,7 @@ def test_being_forwarded_gives_nobody_a_right(secured: ProcessCluster) -> None:
 
 
 @pytest.mark.spec("F4", "F5", "C4")
-@pytest.mark.parametrize("listener", _LISTENERS)
+@pytest.mark.parametrize("listener", LISTENERS)
 @pytest.mark.parametrize("user", [None, "mallory", "admin"])
 def test_a_forged_envelope_changes_nothing(secured: ProcessCluster, listener: str, user: str | None) -> None:
     """Without a login: closed. As a client where brokers speak: refused by name. Anywhere else: closed."""
@@ -109,7 +48,7 @@ def test_a_forged_envelope_changes_nothing(secured: ProcessCluster, listener: st
     for node_id in BROKERS:
         with dial(secured, node_id, listener) as wire:
             if user is not None:
-                assert log_in(wire, user, _USERS[user]) == 0
+                assert log_in(wire, user, USERS[user]) == 0
             if listener == "REPLICATION" and user == "mallory":
                 answer = wire.ask(ApiKey.ENVELOPE, 0, envelope(topic))
                 assert answer.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
@@ -146,7 +85,7 @@ def test_garbled_envelopes_are_answered_in_kafkas_order(secured: ProcessCluster)
         ({"request_data": encode_request_header(ApiKey.CREATE_TOPICS, 7, 1, "x") + b"\xff"}, Error.UNSUPPORTED_VERSION),
     ]
     with dial(secured, controller, "REPLICATION") as wire:
-        assert log_in(wire, "broker", _USERS["broker"]) == 0
+        assert log_in(wire, "broker", USERS["broker"]) == 0
         for wrong, error in cases:
             fields = {
                 name: getattr(right, name) for name in ("request_data", "request_principal", "client_host_address")
@@ -159,7 +98,7 @@ def test_garbled_envelopes_are_answered_in_kafkas_order(secured: ProcessCluster)
 @pytest.mark.spec("C2", "F4")
 def test_a_client_cannot_speak_as_the_controller(secured: ProcessCluster) -> None:
     with dial(secured, 1, "CONTROL") as wire:
-        assert log_in(wire, "mallory", _USERS["mallory"]) == 0
+        assert log_in(wire, "mallory", USERS["mallory"]) == 0
         forged: dict[str, Any] = {"controller_id": 1, "controller_epoch": 1_000_000, "broker_epoch": -1}
         for key, version, request in (
             (ApiKey.LEADER_AND_ISR, 7, LeaderAndIsrRequest(**forged)),

@@ -27,6 +27,9 @@ class _Values:
     def broker_default_overrides(self) -> Mapping[str, str]:
         return self._defaults
 
+    def client_metrics_overrides(self, subscription: str) -> Mapping[str, str]:
+        return {}
+
 
 def described(
     name: str,

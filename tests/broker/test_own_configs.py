@@ -33,6 +33,9 @@ class Values:
     def broker_default_overrides(self) -> Mapping[str, str]:
         return FOR_ALL
 
+    def client_metrics_overrides(self, subscription: str) -> Mapping[str, str]:
+        return {}
+
 
 class Judge:
     def __init__(self, *faults: str) -> None:

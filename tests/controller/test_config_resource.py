@@ -34,7 +34,7 @@ CONTEXT = make_context(
     deleting={"going": frozenset()},
     configs={"brokers/1": {"broker.id": "1"}, "brokers/8": {}},
 )
-TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER
+TOPIC, BROKER, METRICS = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.CLIENT_METRICS
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,7 @@ TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER
         (BROKER, "007", "brokers/7"),
         (BROKER, "8", "brokers/8"),  # down, but it has been here
         (BROKER, "", "brokers/<default>"),
+        (METRICS, "slow clients", "client-metrics/slow%20clients"),
     ],
 )
 def test_found(kind: int, name: str, entity_path: str) -> None:
@@ -62,6 +63,7 @@ def test_found(kind: int, name: str, entity_path: str) -> None:
         (BROKER, "99", Error.BROKER_ID_NOT_REGISTERED),
         (BROKER, "9" * 5000, Error.BROKER_ID_NOT_REGISTERED),
         (ResourceType.BROKER_LOGGER, "1", Error.INVALID_REQUEST),
+        (METRICS, "", Error.INVALID_REQUEST),
         (99, "1", Error.INVALID_REQUEST),
     ],
 )
@@ -114,3 +116,34 @@ def test_lists() -> None:
     assert topic.default_list("cleanup.policy") == ["delete"]
     broker, name = find_resource(CONTEXT, GIVEN, BROKER, "1"), "listener.name.client.ssl.enabled.protocols"
     assert (broker.is_list(name), broker.default_list(name)) == (True, ["TLSv1.3"])
+
+
+@pytest.mark.parametrize(
+    ("configs", "error", "message"),
+    [
+        ({"random": "1"}, Error.INVALID_REQUEST, "Unknown client metrics configuration: random"),
+        (
+            {"interval.ms": "99"},
+            Error.INVALID_REQUEST,
+            "Invalid value 99 for interval.ms, interval must be between 100 and 3600000 (1 hour)",
+        ),
+        ({"interval.ms": "soon"}, Error.INVALID_CONFIG, "Invalid value soon for configuration interval.ms"),
+        ({"match": "10"}, Error.INVALID_CONFIG, "Illegal client matching pattern: 10"),
+        ({"match": "client_id=[a"}, Error.INVALID_CONFIG, "Illegal client matching pattern: client_id=[a"),
+        ({"match": "shoe_size=1"}, Error.INVALID_CONFIG, "Illegal client matching pattern: shoe_size=1"),
+    ],
+)
+def test_what_a_subscription_cannot_say(configs: dict[str, str], error: Error, message: str) -> None:
+    with pytest.raises(KafkaError) as refused:
+        find_resource(CONTEXT, GIVEN, METRICS, "s").refuse(configs)
+    assert refused.value.error is error
+    assert refused.value.message.startswith(message)
+
+
+def test_what_a_subscription_can_say() -> None:
+    configs = {
+        "interval.ms": "100",
+        "metrics": "org.apache.kafka.producer.",
+        "match": "client_id=a.*, client_source_port=90..",
+    }
+    find_resource(CONTEXT, GIVEN, METRICS, "s").refuse(configs)

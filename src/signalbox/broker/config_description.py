@@ -6,6 +6,8 @@ this broker, changed live  2  (DYNAMIC_BROKER_CONFIG)
 all brokers, changed live  3  (DYNAMIC_DEFAULT_BROKER_CONFIG)
 server.properties          4  (STATIC_BROKER_CONFIG)
 the table's default        5  (DEFAULT_CONFIG)
+a logger's level           6  (DYNAMIC_BROKER_LOGGER_CONFIG)
+a subscription's own value 7  (CLIENT_METRICS_CONFIG)
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from signalbox.broker.ports import ConfigValues
+from signalbox.common.client_metrics_config import CLIENT_METRICS_CONFIG
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, format_value
 from signalbox.common.listener_key import ListenerKey, read_listener_key
 from signalbox.common.topic_config import TOPIC_CONFIG
@@ -31,7 +34,7 @@ class DescribedConfig:
     name: str
     value: str | None
     source: ConfigSource
-    type: ConfigType
+    type: ConfigType | None  # None: told as unknown
     read_only: bool
     sensitive: bool
     doc: str
@@ -39,7 +42,7 @@ class DescribedConfig:
 
 
 class ConfigDescription:
-    """Describes the configs of topics and of this broker. `static` is what server.properties says, as text."""
+    """Describes the configs of topics, subscriptions and of this broker. `static` is what server.properties says."""
 
     def __init__(self, node_id: int, table: ConfigTable, static: Mapping[str, str], values: ConfigValues) -> None:
         self._node_id = node_id
@@ -79,6 +82,18 @@ class ConfigDescription:
         return [
             _described(row, [(name, overrides[name], source)], False) for name, row in rows.items() if name in overrides
         ]
+
+    def client_metrics(self, subscription: str) -> list[DescribedConfig]:
+        """Every key of a subscription to clients' metrics, whether or not there is such a subscription."""
+        own = self._values.client_metrics_overrides(subscription)
+        described = []
+        for row in CLIENT_METRICS_CONFIG:
+            levels = [(row.name, format_value(row.default), ConfigSource.DEFAULT_CONFIG)]
+            if row.name in own:
+                levels.insert(0, (row.name, own[row.name], ConfigSource.CLIENT_METRICS_CONFIG))
+            line = _described(row, [*levels], read_only=False)
+            described.append(replace(line, synonyms=line.synonyms[:-1]))  # what is not set has no synonym
+        return described
 
     def _listener_keys(self, levels: list[_Level]) -> list[tuple[str, ListenerKey]]:
         names = sorted({name for _, values in levels for name in values})
@@ -122,6 +137,12 @@ class ConfigDescription:
         default = broker_row.default if broker_row is not None else row.default
         found.append((name, format_value(default), ConfigSource.DEFAULT_CONFIG))
         return found
+
+
+def described_loggers(levels: Mapping[str, str]) -> list[DescribedConfig]:
+    """Loggers with their levels."""
+    source = ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG
+    return [DescribedConfig(name, level, source, None, False, False, "", []) for name, level in levels.items()]
 
 
 def _in_topic_units(row: ConfigRow, winner: Synonym) -> str | None:

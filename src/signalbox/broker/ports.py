@@ -106,13 +106,15 @@ class EnvelopeChannel(Protocol):
 
 
 class ConfigValues(Protocol):
-    """Configs of topics and brokers as they stand now: what is set, over the defaults."""
+    """Configs of topics, brokers and subscriptions as they stand now: what is set, over the defaults."""
 
     def topic_overrides(self, topic: str) -> Mapping[str, str]: ...
 
     def broker_overrides(self, broker_id: int) -> Mapping[str, str]: ...
 
     def broker_default_overrides(self) -> Mapping[str, str]: ...
+
+    def client_metrics_overrides(self, subscription: str) -> Mapping[str, str]: ...
 
 
 class AclReading(Protocol):

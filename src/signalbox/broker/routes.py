@@ -95,6 +95,7 @@ ROUTES: tuple[RouteRow, ...] = (
     RouteRow(ApiKey.ENVELOPE, _PEER, Audited.NEVER),
     RouteRow(ApiKey.DESCRIBE_CLUSTER, _LOCAL),
     RouteRow(ApiKey.ALLOCATE_PRODUCER_IDS, _PEER),
+    RouteRow(ApiKey.LIST_CONFIG_RESOURCES, _LOCAL, answers_long=True),
     RouteRow(ApiKey.DESCRIBE_TOPIC_PARTITIONS, _LOCAL, answers_long=True),
 )
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from signalbox.common.client_metrics_config import CLIENT_METRICS_CONFIG, interval_problem, match_problem
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic
 from signalbox.common.listener_key import LISTENER_PREFIX, read_listener_key
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, ControllerContext
 from signalbox.controller.decision import Inputs
 from signalbox.controller.topic_name import refuse_topic_name
-from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.entity_config import Configs, client_metrics_entity
 from signalbox.protocol.error_table import Error, KafkaError
 
 
@@ -72,7 +73,7 @@ class Resource:
             if row is None:
                 if self.is_broker:
                     continue  # Kafka keeps unknown broker keys: plugins read them
-                raise KafkaError(Error.INVALID_CONFIG, f"Unknown topic config name: {name}")
+                raise KafkaError(*_unknown(self.type, name))
             try:
                 self._parse(name, row, value)
             except ValueError as problem:
@@ -80,6 +81,21 @@ class Resource:
                 raise KafkaError(
                     Error.INVALID_CONFIG, f"Invalid value {shown} for configuration {name}: {problem}"
                 ) from problem
+        if self.type is ResourceType.CLIENT_METRICS:
+            _refuse_subscription(configs)
+
+
+def _unknown(resource_type: ResourceType, name: str) -> tuple[Error, str]:
+    if resource_type is ResourceType.CLIENT_METRICS:
+        return Error.INVALID_REQUEST, f"Unknown client metrics configuration: {name}"
+    return Error.INVALID_CONFIG, f"Unknown topic config name: {name}"
+
+
+def _refuse_subscription(configs: Configs) -> None:
+    if problem := interval_problem(configs):
+        raise KafkaError(Error.INVALID_REQUEST, problem)
+    if problem := match_problem(configs):
+        raise KafkaError(Error.INVALID_CONFIG, problem)
 
 
 def refuse_static(name: str, table: ConfigTable, for_all: bool) -> None:
@@ -118,10 +134,15 @@ def find_resource(context: ControllerContext, inputs: Inputs, resource_type: int
         entity_path, table = f"topics/{name}", TOPIC_CONFIG
     elif resource_type == ResourceType.BROKER:
         entity_path, table = _broker_entity(context, name), inputs.settings.broker_config_table
+    elif resource_type == ResourceType.CLIENT_METRICS:
+        if not name:
+            raise KafkaError(Error.INVALID_REQUEST, "Subscription name can't be empty")
+        entity_path, table = client_metrics_entity(name), CLIENT_METRICS_CONFIG
     else:
         raise KafkaError(
             Error.INVALID_REQUEST,
-            f"Configs of resource type {resource_type} are not altered here: topics (2) and brokers (4) are.",
+            f"Configs of resource type {resource_type} are not altered here: topics (2), brokers (4) and client metrics"
+            " (16) are.",
         )
     return Resource(ResourceType(resource_type), name, entity_path, context.configs.get(entity_path, {}), table)
 

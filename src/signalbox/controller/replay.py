@@ -30,8 +30,8 @@ from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.store.port import Create, Delete, Operation, Write
 from signalbox.metadata.topic_assignment import TopicAssignment
 
-# Users, clients and addresses without configs are forgotten; topics and brokers keep their entry (facts §2.5).
-_WITHOUT_CONFIGS_NO_ENTRY = ("users/", "clients/", "ips/")
+# Those without configs are forgotten; topics and brokers keep their entry (facts §2.5).
+_WITHOUT_CONFIGS_NO_ENTRY = ("users/", "clients/", "ips/", "client-metrics/")
 
 
 def replay(context: ControllerContext, records: Iterable[rec.Record]) -> tuple[ControllerContext, list[Operation]]:

@@ -9,6 +9,8 @@ from signalbox.metadata.layout import DEFAULT_ENTITY
 
 Configs = dict[str, str]
 
+_CLIENT_METRICS = "client-metrics"
+
 
 def encode_configs(configs: Configs) -> bytes:
     """The JSON payload, version 1."""
@@ -51,6 +53,17 @@ def entity_name(name: str) -> str:
 def user_entity(user: str) -> str:
     """The entity path of a user's configs."""
     return f"users/{entity_name(user)}"
+
+
+def client_metrics_entity(subscription: str) -> str:
+    """The entity path of a subscription to clients' metrics."""
+    return f"{_CLIENT_METRICS}/{entity_name(subscription)}"
+
+
+def client_metrics_of(entity_path: str) -> str | None:
+    """The subscription whose configs stand at an entity path; None for all others."""
+    folder, _, name = entity_path.partition("/")
+    return unquote(name) if folder == _CLIENT_METRICS else None
 
 
 def user_of(entity_path: str) -> str | None:

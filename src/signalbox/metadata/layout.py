@@ -57,6 +57,7 @@ ROOTS: tuple[str, ...] = (
     "/config/users",
     "/config/brokers",
     "/config/ips",
+    "/config/client-metrics",
     "/admin",
     DELETE_TOPICS,
     ISR_CHANGES,

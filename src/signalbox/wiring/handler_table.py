@@ -9,6 +9,7 @@ from random import Random
 
 from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.api_request import Handler
+from signalbox.broker.broker_loggers import BrokerLoggers
 from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.config_description import ConfigDescription
 from signalbox.broker.exposed_controller import ExposedController
@@ -34,6 +35,7 @@ from signalbox.broker.handlers.fetch import FetchHandler
 from signalbox.broker.handlers.find_coordinator import FindCoordinatorHandler
 from signalbox.broker.handlers.group_membership import GroupMembershipHandler
 from signalbox.broker.handlers.init_producer_id import InitProducerIdHandler
+from signalbox.broker.handlers.list_config_resources import ListConfigResourcesHandler
 from signalbox.broker.handlers.metadata import MetadataHandler
 from signalbox.broker.handlers.offset_commit import OffsetCommitHandler, OffsetDeleteHandler
 from signalbox.broker.handlers.offset_fetch import OffsetFetchHandler
@@ -121,7 +123,7 @@ def build_judges(parts: ControllerHandlerParts) -> dict[ApiKey, Judge]:
     (F6)."""
     authorizer, cache, controller, throttling = parts.authorizer, parts.cache, parts.controller, parts.throttling
     alter, increment = (
-        AlterConfigsHandler(key, controller, authorizer, parts.own_configs)
+        AlterConfigsHandler(key, controller, authorizer, parts.own_configs, BrokerLoggers(parts.epochs.node_id))
         for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
     )
     return {
@@ -186,6 +188,7 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsHandler(replicas.logs, authorizer),
         ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(parts.tokens, authorizer, parts.token_secret),
         ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, parts.cluster_id, authorizer, exposed),
+        ApiKey.LIST_CONFIG_RESOURCES: ListConfigResourcesHandler(parts.stored, cache, authorizer),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(cache, authorizer, parts.described_partitions),
     }
     parts.forwarder.install(forwarding_filters(authorizer, judges))

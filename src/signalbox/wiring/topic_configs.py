@@ -8,6 +8,7 @@ from typing import Any
 from signalbox.common.config_table import Value
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.metadata.entity_config import client_metrics_entity
 from signalbox.replication.ports import TopicSettings
 from signalbox.storage.config_rows import topic_defaults
 from signalbox.storage.log_config import LogConfig
@@ -56,3 +57,6 @@ class ConfigValuesView:
 
     def broker_default_overrides(self) -> Mapping[str, str]:
         return self._repository.broker_default_config()
+
+    def client_metrics_overrides(self, subscription: str) -> Mapping[str, str]:
+        return self._repository.entity(client_metrics_entity(subscription))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
 
+from signalbox.broker.broker_loggers import BrokerLoggers
 from signalbox.broker.handlers.alter_configs import AlterConfigsHandler
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -127,3 +129,42 @@ def test_the_older_api_replaces_everything(house: House, version: int) -> None:
     codes = {result.resource_name: result.error_code for result in answer.responses}
     assert codes["ac-7"] == 0
     assert codes["ac-8"] in (Error.INVALID_REQUEST, Error.INVALID_CONFIG, Error.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def test_loggers_are_altered_by_whoever_is_asked_beside_what_the_controller_decides(house: House) -> None:
+    house.create_topic("ac-9")
+    logger = logging.getLogger("signalbox.altered")
+    handler = AlterConfigsHandler(
+        ApiKey.INCREMENTAL_ALTER_CONFIGS, house.parts.controller, ALLOW_ALL, loggers=BrokerLoggers(1)
+    )
+
+    def asked(*resources: Any, **more: Any) -> dict[tuple[int, str], int]:
+        body = IncrementalAlterConfigsRequest(resources=list(resources), **more)
+        results = house.answer(handler, request_of(body, 1)).responses
+        return {(kind, name): code for kind, name, code in found(results)}
+
+    mine = change(8, "1", ("signalbox.altered", SET, "ERROR"))
+    other = change(8, "2", ("signalbox.altered", SET, "ERROR"))
+    assert asked(mine, other, change(2, "ac-9", ("retention.ms", SET, "5"))) == {
+        (8, "1"): Error.NONE,
+        (8, "2"): Error.INVALID_REQUEST,
+        (2, "ac-9"): Error.NONE,
+    }
+    assert logger.level == logging.ERROR
+    assert asked(change(8, "1", ("signalbox.altered", DELETE, None)), validate_only=True) == {(8, "1"): Error.NONE}
+    assert logger.level == logging.ERROR
+    assert asked(change(8, "1", ("signalbox.altered", DELETE, None))) == {(8, "1"): Error.NONE}
+    assert logger.level == logging.NOTSET
+
+
+def test_client_metrics_are_stored_and_forgotten_with_their_last_key(house: House) -> None:
+    def kept() -> dict[str, str] | None:
+        context = house.parts.controller.context
+        assert context is not None
+        return context.configs.get("client-metrics/s")
+
+    assert found(ask(house, change(16, "s", ("interval.ms", SET, "100"), ("metrics", APPEND, "a,b")))) == [(16, "s", 0)]
+    assert kept() == {"interval.ms": "100", "metrics": "a,b"}
+    assert found(ask(house, change(16, "s", ("nope", SET, "1")))) == [(16, "s", Error.INVALID_REQUEST)]
+    ask(house, change(16, "s", ("interval.ms", DELETE, None), ("metrics", DELETE, None)))
+    assert kept() is None

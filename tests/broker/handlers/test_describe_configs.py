@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,6 +27,9 @@ class Values:
 
     def broker_default_overrides(self) -> Mapping[str, str]:
         return {"log.retention.ms": "200", "log.cleaner.threads": "2"}
+
+    def client_metrics_overrides(self, subscription: str) -> Mapping[str, str]:
+        return {"interval.ms": "60000"} if subscription == "s" else {}
 
 
 def ask(resource_type: int, name: str, version: int = 4, authorizer: Any = ALLOW_ALL, **more: Any) -> Any:
@@ -108,7 +112,10 @@ def test_read_only() -> None:
         (2, "", Error.INVALID_TOPIC_EXCEPTION),
         (2, "a/b", Error.INVALID_TOPIC_EXCEPTION),
         (4, "one", Error.INVALID_REQUEST),
-        (8, "1", Error.INVALID_REQUEST),
+        (8, "2", Error.INVALID_REQUEST),
+        (8, "", Error.INVALID_REQUEST),
+        (16, "", Error.INVALID_REQUEST),
+        (32, "g", Error.INVALID_REQUEST),
         (0, "x", Error.INVALID_REQUEST),
         (99, "x", Error.INVALID_REQUEST),
     ],
@@ -119,8 +126,32 @@ def test_resources_that_are_none(resource_type: int, name: str, error: Error) ->
 
 @pytest.mark.parametrize(
     ("resource_type", "name", "error"),
-    [(2, "t", Error.TOPIC_AUTHORIZATION_FAILED), (4, "1", Error.CLUSTER_AUTHORIZATION_FAILED)],
+    [
+        (2, "t", Error.TOPIC_AUTHORIZATION_FAILED),
+        (4, "1", Error.CLUSTER_AUTHORIZATION_FAILED),
+        (8, "1", Error.CLUSTER_AUTHORIZATION_FAILED),
+        (16, "s", Error.CLUSTER_AUTHORIZATION_FAILED),
+    ],
 )
 def test_without_the_right(resource_type: int, name: str, error: Error) -> None:
     result = ask(resource_type, name, authorizer=acl(("bob", "READ", "t")))
     assert (result.error_code, result.configs) == (error, [])
+
+
+def test_a_subscription_with_its_own_values_and_the_defaults() -> None:
+    result = ask(16, "s", include_synonyms=True)
+    assert values(result) == {"metrics": ("", 5), "interval.ms": ("60000", 7), "match": ("", 5)}
+    synonyms = {config.name: [(s.name, s.value, s.source) for s in config.synonyms] for config in result.configs}
+    assert synonyms == {"metrics": [], "interval.ms": [("interval.ms", "60000", 7)], "match": []}
+    assert values(ask(16, "nobody's"))["interval.ms"] == ("300000", 5), "one that does not exist has the defaults"
+
+
+def test_loggers_with_the_levels_that_hold() -> None:
+    logging.getLogger("signalbox.shown.here").setLevel(logging.WARNING)
+    result = ask(8, "1", keys=["signalbox.shown", "signalbox.shown.here"])
+    assert values(result)["signalbox.shown.here"] == ("WARN", 6)
+    assert {config.config_type for config in result.configs} == {0}
+    assert "signalbox.shown" in values(result), "also what is only a part of longer names"
+    assert "root" in values(ask(8, "1"))
+    refused = ask(8, "2")
+    assert refused.error_message == "Unexpected broker id, expected 1 but received 2"

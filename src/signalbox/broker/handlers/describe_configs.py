@@ -1,19 +1,23 @@
-"""DescribeConfigs (key 32): configs of topics and brokers with where each value comes from. Versions 1-4.
+"""DescribeConfigs (key 32): configs of topics, brokers, their loggers and subscriptions to clients' metrics, with where
+each value comes from. Versions 1-4.
 
 Broker resources are answered only by the broker they name (an empty name means the cluster-wide defaults); another
-broker says INVALID_REQUEST and which broker it is. Rows come from the same config tables that start-up reads.
-Passwords are never shown.
+broker says INVALID_REQUEST and which broker it is; so it is with loggers. Rows come from the same config tables that
+start-up reads. Passwords are never shown.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from signalbox.broker.api_request import Answer, ApiRequest
-from signalbox.broker.config_description import ConfigDescription, DescribedConfig
+from signalbox.broker.broker_loggers import BrokerLoggers
+from signalbox.broker.config_description import ConfigDescription, DescribedConfig, described_loggers
 from signalbox.broker.config_resources import ConfigResourceType, refusal
 from signalbox.common.long_work import breathe
 from signalbox.controller.topic_name import refuse_topic_name
 from signalbox.metadata.cache import MetadataCache
-from signalbox.protocol.error_table import Error
+from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
@@ -29,8 +33,15 @@ class DescribeConfigsHandler:
     ) -> None:
         self._description = description
         self._cache = cache
-        self._node_id = node_id
         self._authorizer = authorizer
+        self._loggers = BrokerLoggers(node_id)
+        self._node_id = node_id
+        self._kinds: dict[int, Callable[[str], list[DescribedConfig]]] = {
+            ConfigResourceType.TOPIC: self._topic,
+            ConfigResourceType.BROKER: self._broker,
+            ConfigResourceType.BROKER_LOGGER: self._broker_loggers,
+            ConfigResourceType.CLIENT_METRICS: self._client_metrics,
+        }
 
     def __call__(self, request: ApiRequest) -> Answer:
         body: DescribeConfigsRequest = request.body
@@ -44,38 +55,51 @@ class DescribeConfigsHandler:
     ) -> _Result:
         name, resource_type = resource.resource_name, resource.resource_type
         result = _Result(resource_type=resource_type, resource_name=name)
-        error = refusal(
-            self._authorizer, request.context, AclOperation.DESCRIBE_CONFIGS, resource_type, name
-        ) or self._unknown(resource_type, name)
-        if error is not None:
-            result.error_code, result.error_message = error
+        try:
+            configs = self._found(request, resource_type, name)
+        except KafkaError as refused:
+            result.error_code, result.error_message = refused.error, refused.message
             return result
         wanted = set(resource.configuration_keys or ())  # none named: all, as in Kafka, whether null or empty
-        for config in self._configs(resource_type, name):
+        for config in configs:
             breathe()
             if not wanted or config.name in wanted:
                 result.configs.append(_entry(config, body))
         return result
 
-    def _unknown(self, resource_type: int, name: str) -> tuple[Error, str] | None:
-        if resource_type == ConfigResourceType.TOPIC:
-            if problem := refuse_topic_name(name):
-                return Error.INVALID_TOPIC_EXCEPTION, problem
-            known = name in self._cache.image.topics
-            return None if known else (Error.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {name} does not exist.")
-        if resource_type == ConfigResourceType.BROKER and name not in ("", str(self._node_id)):
-            return (
+    def _found(self, request: ApiRequest, resource_type: int, name: str) -> list[DescribedConfig]:
+        """KafkaError with what the resource is answered."""
+        denied = refusal(self._authorizer, request.context, AclOperation.DESCRIBE_CONFIGS, resource_type, name)
+        if denied is not None:
+            raise KafkaError(*denied)
+        kind = self._kinds.get(resource_type)
+        if kind is None:
+            raise KafkaError(Error.INVALID_REQUEST, f"Resources of type {resource_type} have no configs here.")
+        return kind(name)
+
+    def _topic(self, name: str) -> list[DescribedConfig]:
+        if problem := refuse_topic_name(name):
+            raise KafkaError(Error.INVALID_TOPIC_EXCEPTION, problem)
+        if name not in self._cache.image.topics:
+            raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {name} does not exist.")
+        return self._description.topic(name)
+
+    def _broker(self, name: str) -> list[DescribedConfig]:
+        if name not in ("", str(self._node_id)):
+            raise KafkaError(
                 Error.INVALID_REQUEST,
                 f"Unexpected broker id, expected {self._node_id} or empty string, but received {name}",
             )
-        if resource_type not in (ConfigResourceType.TOPIC, ConfigResourceType.BROKER):
-            return Error.INVALID_REQUEST, f"Resources of type {resource_type} have no configs here."
-        return None
+        return self._description.broker() if name else self._description.broker_defaults()
 
-    def _configs(self, resource_type: int, name: str) -> list[DescribedConfig]:
-        if resource_type == ConfigResourceType.TOPIC:
-            return self._description.topic(name)
-        return self._description.broker_defaults() if name == "" else self._description.broker()
+    def _broker_loggers(self, name: str) -> list[DescribedConfig]:
+        self._loggers.refuse_name(name)
+        return described_loggers(self._loggers.levels())
+
+    def _client_metrics(self, name: str) -> list[DescribedConfig]:
+        if not name:
+            raise KafkaError(Error.INVALID_REQUEST, "Client metrics subscription name must not be empty")
+        return self._description.client_metrics(name)
 
 
 def _entry(config: DescribedConfig, body: DescribeConfigsRequest) -> _Config:
@@ -85,7 +109,7 @@ def _entry(config: DescribedConfig, body: DescribeConfigsRequest) -> _Config:
         read_only=config.read_only,
         config_source=config.source,
         is_sensitive=config.sensitive,
-        config_type=config.type.value,
+        config_type=config.type.value if config.type is not None else 0,
         documentation=config.doc if body.include_documentation else None,
     )
     if body.include_synonyms:

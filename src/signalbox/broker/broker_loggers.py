@@ -1,0 +1,107 @@
+"""Loggers of this broker as a config resource (KIP-412): levels shown and changed by whoever is asked, never forwarded.
+
+The names are those of Python's loggers (`signalbox.controller.runtime`, `kazoo`, and `root` above all); a level that is
+taken back is again that of the next logger above. Kafka's TRACE is below DEBUG, its FATAL is Python's CRITICAL. What is
+set here holds until the process ends.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from signalbox.controller.config_control import ConfigOperation
+from signalbox.protocol.error_table import Error, KafkaError
+
+ROOT_LOGGER = "root"
+_TRACE = 5
+_LEVELS = {
+    "DEBUG": logging.DEBUG,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.CRITICAL,
+    "INFO": logging.INFO,
+    "TRACE": _TRACE,
+    "WARN": logging.WARNING,
+}
+
+log = logging.getLogger(__name__)
+
+
+class BrokerLoggers:
+    """The loggers of broker `node_id`."""
+
+    def __init__(self, node_id: int) -> None:
+        self._node_id = node_id
+
+    def refuse_name(self, name: str) -> None:
+        """KafkaError(INVALID_REQUEST) unless `name` is this broker's id."""
+        if not name:
+            raise KafkaError(Error.INVALID_REQUEST, "Broker id must not be empty")
+        if not (name.isascii() and name.lstrip("-").isdigit()):
+            raise KafkaError(Error.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+        if name != str(self._node_id):
+            raise KafkaError(
+                Error.INVALID_REQUEST, f"Unexpected broker id, expected {self._node_id} but received {name}"
+            )
+
+    def levels(self) -> dict[str, str]:
+        """Every logger there is with the level that holds for it."""
+        names = sorted(logging.root.manager.loggerDict)
+        levels = {name: _level_name(_effective(name)) for name in names}
+        return {ROOT_LOGGER: _level_name(logging.root.level), **levels}
+
+    def alter(self, name: str, configs: Sequence[Any], validate_only: bool) -> None:
+        """Set and take back levels, all or none; KafkaError with the first thing that is wrong."""
+        self.refuse_name(name)
+        repeated = sorted(each for each, times in Counter(each.name for each in configs).items() if times > 1)
+        if repeated:
+            raise KafkaError(Error.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(repeated)}")
+        for config in configs:
+            _refuse(config)
+        for config in () if validate_only else configs:
+            level = _LEVELS[config.value] if config.config_operation == ConfigOperation.SET else logging.NOTSET
+            _logger(config.name).setLevel(level)
+            log.info("the level of logger %s is %s now", config.name, _level_name(_effective(config.name)))
+
+
+def _refuse(config: Any) -> None:
+    name, operation = config.name, config.config_operation
+    if operation not in (ConfigOperation.SET, ConfigOperation.DELETE):
+        known = operation in tuple(ConfigOperation)
+        what = f"{ConfigOperation(operation).name} operation" if known else f"Unknown operation type {operation}"
+        raise KafkaError(Error.INVALID_REQUEST, f"{what} is not allowed for the BROKER_LOGGER resource")
+    if operation == ConfigOperation.SET and config.value is None:
+        raise KafkaError(Error.INVALID_REQUEST, f"Null value not supported for : {name}")
+    if name != ROOT_LOGGER and name not in logging.root.manager.loggerDict:
+        raise KafkaError(Error.INVALID_CONFIG, f"Logger {name} does not exist!")
+    if operation == ConfigOperation.SET and config.value not in _LEVELS:
+        raise KafkaError(
+            Error.INVALID_CONFIG,
+            f"Cannot set the log level of {name} to {config.value} as it is not a supported log level. Valid log levels"
+            f" are {', '.join(_LEVELS)}",
+        )
+    if operation == ConfigOperation.DELETE and name == ROOT_LOGGER:
+        raise KafkaError(Error.INVALID_REQUEST, f"Removing the log level of the {ROOT_LOGGER} logger is not allowed")
+
+
+def _logger(name: str) -> logging.Logger:
+    return logging.root if name == ROOT_LOGGER else logging.getLogger(name)
+
+
+def _effective(name: str) -> int:
+    """The level that holds, found without making a logger of what is only a part of longer names."""
+    known = logging.root.manager.loggerDict
+    while name and name != ROOT_LOGGER:
+        found = known.get(name)
+        if isinstance(found, logging.Logger) and found.level:
+            return found.level
+        name = name.rpartition(".")[0]
+    return logging.root.level
+
+
+def _level_name(level: int) -> str:
+    """Kafka's name of the lowest of its levels that a logger of this one would write; a level above all is FATAL."""
+    fitting = [(number, name) for name, number in _LEVELS.items() if number >= level]
+    return min(fitting)[1] if fitting else "FATAL"

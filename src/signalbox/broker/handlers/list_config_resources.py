@@ -1,0 +1,77 @@
+"""ListConfigResources (key 74): what has configs, by name (KIP-1142). Versions 0-1; 0 lists client metrics alone.
+
+Needs DESCRIBE_CONFIGS on the cluster. No type asked for: all there are. Groups have no configs here, so none is listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.authorization import require_on_cluster
+from signalbox.broker.config_resources import ConfigResourceType
+from signalbox.broker.ports import StoredConfigs
+from signalbox.common.long_work import breathe
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.entity_config import client_metrics_of
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.list_config_resources import ListConfigResourcesResponse
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+
+_TYPES_FROM = 1
+_LISTED = (
+    ConfigResourceType.GROUP,
+    ConfigResourceType.CLIENT_METRICS,
+    ConfigResourceType.BROKER_LOGGER,
+    ConfigResourceType.BROKER,
+    ConfigResourceType.TOPIC,
+)
+
+_Resource = ListConfigResourcesResponse.ConfigResource
+
+
+class ListConfigResourcesHandler:
+    def __init__(self, stored: StoredConfigs, cache: MetadataCache, authorizer: Authorizer) -> None:
+        self._stored = stored
+        self._cache = cache
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        require_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE_CONFIGS)
+        known = _LISTED if request.header.api_version >= _TYPES_FROM else (ConfigResourceType.CLIENT_METRICS,)
+        asked = request.body.resource_types or known
+        for number in asked:
+            if number not in known:
+                raise KafkaError(Error.UNSUPPORTED_VERSION, f"Resources of type {number} are not listed.")
+        resources = [
+            _Resource(resource_name=name, resource_type=each)
+            for each in known
+            if each in asked
+            for name in self._names(each, request.context.listener_name)
+        ]
+        return self._with_stored(resources) if ConfigResourceType.CLIENT_METRICS in asked else _answer(resources)
+
+    def _names(self, resource_type: ConfigResourceType, listener_name: str) -> Iterable[str]:
+        """Names that the metadata knows; client metrics are the store's."""
+        image = self._cache.image
+        if resource_type in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER):
+            return map(str, image.nodes(listener_name))
+        return _breathing(image.topics) if resource_type is ConfigResourceType.TOPIC else ()
+
+    async def _with_stored(self, resources: list[_Resource]) -> FinalAnswer:
+        stored: Mapping[str, object] = await self._stored.current()
+        names = (name for path in stored if (name := client_metrics_of(path)) is not None)
+        metrics = ConfigResourceType.CLIENT_METRICS
+        return _answer([_Resource(resource_name=name, resource_type=metrics) for name in sorted(names)] + resources)
+
+
+def _breathing(names: Iterable[str]) -> Iterable[str]:
+    for name in names:
+        breathe()
+        yield name
+
+
+def _answer(resources: list[_Resource]) -> FinalAnswer:
+    answer: FinalAnswer = ListConfigResourcesResponse(config_resources=resources)
+    return answer

@@ -69,6 +69,25 @@ def test_a_lane_that_is_cut_is_opened_again_without_being_asked() -> None:
     with_lanes(test)
 
 
+def test_only_a_controller_that_was_reached_and_then_refuses_is_told() -> None:
+    async def test(cluster: LoopbackCluster, lookup: Lookup, lanes: ControllerLanes, refusals: Refusals) -> None:
+        told: list[int] = []
+        lanes.on_unreachable = told.append
+        await cluster.brokers[2].stop()
+        lookup.controller_id = 2
+        lanes.open_soon()
+        asked = lookup.asked
+        await until(lambda: lookup.asked > asked + 2)
+        assert told == [], "never reached: perhaps it is this broker that is cut off"
+        lookup.controller_id = 1
+        await until(lambda: lanes.api_ranges is not None)
+        await cluster.brokers[1].stop()
+        await until(lambda: len(told) >= 2)
+        assert set(told) == {1}
+
+    with_lanes(test)
+
+
 def test_a_controller_that_hangs_up_at_once_is_not_hammered() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, lanes: ControllerLanes, refusals: Refusals) -> None:
         broker = cluster.brokers[1]

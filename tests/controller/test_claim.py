@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
 from signalbox.controller.claim import Claim, still_holds, try_to_claim
 from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Create, Delete, FencedOut, SessionLost
+from signalbox.metadata.store.port import Create, Delete, Entry, FencedOut, SessionLost
 from tests.metadata.participants import run_with_stores
 
 
@@ -69,6 +71,83 @@ def test_an_own_claim_left_behind_is_replaced() -> None:
         assert epoch.data == b"2"
 
     run_with_stores(1, scenario)
+
+
+def test_a_dead_controllers_claim_is_replaced_and_its_writes_are_refused() -> None:
+    """Its session lasts, and it may even live: whoever replaced the claim fenced it in the same commit."""
+
+    async def scenario(shared: SharedEntries, dead: MemoryMetadataStore, heir: MemoryMetadataStore) -> None:
+        await dead.open_session()
+        await heir.open_session()
+        first = await claimed(dead, 1)
+        assert (await try_to_claim(heir, 2, 0)).claim is None
+        assert (await try_to_claim(heir, 2, 0, dead_claim=first.creation_id - 1)).claim is None
+        standing = await try_to_claim(heir, 2, 0, dead_claim=first.creation_id)
+        assert standing.claim is not None
+        assert standing.claim.controller_epoch == first.controller_epoch + 1
+        assert not await still_holds(dead, first)
+        for operations in ([Create("/late")], [Delete(CONTROLLER)], []):
+            with pytest.raises(FencedOut):
+                await dead.commit(operations, first.fence)
+        await dead.close()
+        assert await still_holds(heir, standing.claim), "it does not go with the dead one's session"
+
+    run_with_stores(2, scenario)
+
+
+def test_of_several_heirs_one_wins() -> None:
+    async def scenario(shared: SharedEntries, dead: MemoryMetadataStore, *heirs: MemoryMetadataStore) -> None:
+        await dead.open_session()
+        first = await claimed(dead, 1)
+        for heir in heirs:
+            await heir.open_session()
+        standings = await asyncio.gather(
+            *(try_to_claim(heir, number, 0, first.creation_id) for number, heir in enumerate(heirs, 2))
+        )
+        [winner] = [standing.claim for standing in standings if standing.claim is not None]
+        assert winner.controller_epoch == 2
+
+    run_with_stores(4, scenario)
+
+
+class Interrupted:
+    """A store where something happens before the second of two reads."""
+
+    def __init__(self, store: MemoryMetadataStore, meanwhile: Callable[[], Awaitable[object]]) -> None:
+        self._store, self._meanwhile, self.reads = store, meanwhile, 0
+
+    async def read(self, path: str) -> Entry | None:
+        self.reads += 1
+        if self.reads == 2:
+            await self._meanwhile()
+        return await self._store.read(path)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_claim_that_comes_between_is_not_replaced(own: bool) -> None:
+    """The old claim goes and another node's comes while this node makes up its mind: that one must stand."""
+
+    async def scenario(
+        shared: SharedEntries, dead: MemoryMetadataStore, quick: MemoryMetadataStore, slow: MemoryMetadataStore
+    ) -> None:
+        for store in (dead, quick, slow):
+            await store.open_session()
+        first = await claimed(dead, 1)
+
+        async def overtaken() -> None:
+            await dead.close()
+            won.append(await claimed(quick, 2))
+
+        won: list[Claim] = []
+        interrupted: Any = Interrupted(slow, overtaken)
+        standing = await try_to_claim(interrupted, 1 if own else 3, 0, None if own else first.creation_id)
+        assert standing.claim is None
+        assert await still_holds(quick, won[0])
+
+    run_with_stores(3, scenario)
 
 
 def test_without_a_session_nobody_claims() -> None:

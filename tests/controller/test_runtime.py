@@ -396,6 +396,48 @@ def test_a_closed_connection_is_confirmed_and_acted_on_at_once(run: Callable[[Sc
     run(scenario)
 
 
+@pytest.mark.spec("M3")
+@pytest.mark.parametrize("dead", [True, False])
+def test_a_controller_that_refuses_is_followed_before_its_session_ends(
+    run: Callable[[Scenario], None], dead: bool
+) -> None:
+    """The old one lives in this test and its session lasts: it loses its term, and only one controller is left."""
+
+    async def scenario(participant: Callable[[], Any]) -> None:
+        [old, *_] = nodes = await start_three(participant)
+        probe = Verdict(dead)
+        store = participant()
+        await store.open_session()
+        await register(store, registration(4))
+        cache = MetadataCache()
+        channels = RecordingChannels(cache, 4)
+        heir = ControllerNode(
+            4, store, Controller(4, store, Neighbours(channels, cache, probe), inputs()), channels, cache, 0
+        )
+        await heir.controller.start()
+        await old.until(lambda: brokers_known(old) == {1, 2, 3, 4})
+        await heir.until(lambda: heir.controller._controller_id == 1)
+        for _ in range(3):
+            heir.controller.controller_refuses(1)
+        heir.controller.controller_refuses(2)
+        if dead:
+            await heir.until_active()
+            await old.until(lambda: not old.controller.is_active)
+            assert await create(old, "late") == [Error.NOT_CONTROLLER]
+            assert await create(heir, "t") == [Error.NONE]
+            assert heir.controller.context is not None
+            assert heir.controller.context.controller_epoch == 2
+        else:
+            await heir.until(lambda: probe.asked != [])
+            await store.commit([Create("/settled")])
+            assert old.controller.is_active
+            assert not heir.controller.is_active
+        assert probe.asked == [(1, 3)]
+        await stop([*nodes, heir])
+
+    run(scenario)
+
+
 def test_leadership_goes_back_to_a_broker_that_returned(run: Callable[[Scenario], None]) -> None:
     async def scenario(participant: Callable[[], Any]) -> None:
         settings = {"auto_leader_rebalance_enable": True, "first_housekeeping_s": 0.3}

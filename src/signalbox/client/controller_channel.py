@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+from collections.abc import Callable
 from typing import Any
 
 from signalbox.client.api_ranges import ApiRanges
@@ -35,11 +36,19 @@ _CLOSED = "the channel to the controller is closed"
 
 
 class ControllerChannel:
-    """One broker's channel to whoever is the controller. Make it in the running loop, `start()` it, `close()` it."""
+    """One broker's channel to whoever is the controller. Make it in the running loop, `start()` it, `close()` it.
+    `on_unreachable` hears, again and again, the id of a controller that was connected and now refuses."""
 
-    def __init__(self, lookup: ControllerLookup, cluster_id: str | None, settings: ConnectionSettings) -> None:
+    def __init__(
+        self,
+        lookup: ControllerLookup,
+        cluster_id: str | None,
+        settings: ConnectionSettings,
+        on_unreachable: Callable[[int], None] = lambda node_id: None,
+    ) -> None:
         self._settings = settings
         self._lanes = ControllerLanes(lookup, cluster_id, settings, self._pump, self._refused)
+        self._lanes.on_unreachable = on_unreachable
         self._queue: list[ControllerRequest] = []
         self._numbers = 0
         self._closed = False

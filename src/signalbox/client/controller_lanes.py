@@ -15,7 +15,7 @@ from signalbox.client.api_ranges import ApiRanges
 from signalbox.client.connect_log import ConnectLog
 from signalbox.client.connection import ClientConnection, connect
 from signalbox.client.connection_settings import ConnectionSettings
-from signalbox.client.failures import AuthenticationRefused, ClientFailure, Misrouted
+from signalbox.client.failures import AuthenticationRefused, ClientFailure, ConnectFailed, Misrouted
 from signalbox.client.node import Identity, Node
 
 MAX_LANES = 4
@@ -54,6 +54,8 @@ class ControllerLanes:
         self._opened_at = 0.0
         self._closed = False
         self.misroutes = 0
+        # Called with the id of a controller that was connected and now refuses, at every try.
+        self.on_unreachable: Callable[[int], None] = lambda node_id: None
 
     @property
     def api_ranges(self) -> ApiRanges | None:
@@ -144,6 +146,9 @@ class ControllerLanes:
         except ClientFailure as failure:
             self._connect_log.failed(failure)
             self.misroutes += isinstance(failure, Misrouted)
+            # Who was never reached gives no hint: behind a cut network it may be this broker that is away.
+            if node == self._controller and isinstance(failure, ConnectFailed) and failure.stage == "tcp":
+                self.on_unreachable(node.node_id)
             return False
         self._connect_log.succeeded()
         if node != self._lookup.active_controller():

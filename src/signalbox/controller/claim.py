@@ -3,6 +3,9 @@
 One atomic commit takes `/controller` for this participant's session and raises `/controller_epoch`. From then on
 every write of this controller names the version that the epoch entry got by that commit; whoever takes over raises
 it, and all later writes of the old controller are refused.
+
+A claim goes with its session. That of a controller that is known to be dead may be replaced before: in the same commit,
+so that it makes no difference whether the dead one lives after all.
 """
 
 from __future__ import annotations
@@ -45,16 +48,19 @@ class Standing:
     claim: Claim | None = None
 
 
-async def try_to_claim(store: MetadataStore, node_id: int, now_ms: int) -> Standing:
-    """Take the controllership if it is free, or if an earlier claim of this same node was left behind."""
+async def try_to_claim(store: MetadataStore, node_id: int, now_ms: int, dead_claim: int | None = None) -> Standing:
+    """Take the controllership if it is free, if an earlier claim of this same node was left behind, or if the claim
+    is the one with the creation id `dead_claim`, whose owner is dead."""
+    # First the epoch: a claim that comes after this look moves it, and then the commit below is refused, so that the
+    # claim it deletes can be no other than the one looked at.
+    epoch = await store.read(CONTROLLER_EPOCH)
     entry = await store.read(CONTROLLER)
     operations: list[Operation] = []
     if entry is not None:
         holder = decode_claim(entry.data)
-        if holder != node_id:
+        if holder != node_id and entry.creation_id != dead_claim:
             return Standing(holder)
         operations.append(Delete(CONTROLLER, entry.version))
-    epoch = await store.read(CONTROLLER_EPOCH)
     if epoch is None:
         try:
             await store.commit([Create(CONTROLLER_EPOCH, encode_controller_epoch(0))])

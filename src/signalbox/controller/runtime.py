@@ -34,11 +34,13 @@ from signalbox.controller.housekeeping import housekeeping
 from signalbox.controller.ports import BrokerChannels, BrokerProbe, Requester
 from signalbox.controller.refusals import refuse
 from signalbox.controller.store_news import StoreNews
+from signalbox.controller.succession import claim_of_the_dead
 from signalbox.controller.token_control import expire_tokens
 from signalbox.controller.turn import Pending, Turn
 from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.delegation_token import TOKEN_FOLDERS
+from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.port import CommitRefused, Delete, FencedOut, MetadataStore, SessionLost, StoreError
 from signalbox.protocol.api_table import ApiKey
@@ -94,6 +96,7 @@ class Controller:
         self._cancel_watch: Callable[[], None] | None = None
         self._suspects: set[int] = set()
         self._knows = False  # what the cache holds is of this term
+        self._dead_claim: int | None = None  # a claim whose owner is known to be dead, by its creation id
 
     # For the broker
 
@@ -154,6 +157,14 @@ class Controller:
             confirming = self._spawn(self._expel_if_dead(known))
             confirming.add_done_callback(lambda done: self._suspects.discard(broker_id))
 
+    def controller_refuses(self, node_id: int) -> None:
+        """A hint: the controller's channel was closed and cannot be opened again. If it is dead, its claim is replaced
+        without waiting for its session."""
+        if not self.is_active and node_id == self._controller_id and node_id not in self._suspects:
+            self._suspects.add(node_id)
+            confirming = self._spawn(self._succeed_if_dead(node_id))
+            confirming.add_done_callback(lambda done: self._suspects.discard(node_id))
+
     # The race
 
     async def _race(self) -> None:
@@ -171,7 +182,7 @@ class Controller:
 
     async def _try_one_term(self) -> None:
         self._session_is_lost = self._term_in_doubt = False
-        standing = await try_to_claim(self._store, self._node_id, self._clock.now_ms())
+        standing = await try_to_claim(self._store, self._node_id, self._clock.now_ms(), self._dead_claim)
         if standing.claim is None:
             self._controller_id = standing.controller_id
             return
@@ -365,6 +376,19 @@ class Controller:
             await self._store.commit([Delete(layout.broker_id_path(broker_id))], claim.fence)
         except (CommitRefused, StoreError) as error:
             log.info("broker %d is not removed: %s", broker_id, error)
+
+    async def _succeed_if_dead(self, controller_id: int) -> None:
+        if self._neighbours.probe is None:
+            return
+        try:
+            claim = await claim_of_the_dead(self._store, self._neighbours.probe, controller_id)
+        except (StoreError, BadEntry) as error:
+            log.info("whether controller %d is dead cannot be told: %s", controller_id, error)
+            return
+        if claim is not None:
+            log.info("controller %d refuses connections: its claim is replaced before its session ends", controller_id)
+            self._dead_claim = claim
+            self._wake.set()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)

@@ -3,6 +3,7 @@ plane for ControlledShutdown (SPEC C, Resolved). The target's registration says 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from signalbox.client.controller_channel import ControllerChannel
@@ -36,12 +37,17 @@ class ControllerWays:
 
 
 def build_controller_ways(
-    table: ListenerTable, store: MetadataStore, cluster_id: str, guards: Guards, metrics: Metrics
+    table: ListenerTable,
+    store: MetadataStore,
+    cluster_id: str,
+    guards: Guards,
+    metrics: Metrics,
+    on_unreachable: Callable[[int], None],
 ) -> ControllerWays:
-    """Both ways, not yet started."""
+    """Both ways, not yet started. `on_unreachable` hears the id of a controller that refuses after all went well."""
     own = table.inter_broker_listener_name
     lookup = StoredControllerLookup(store, lambda registration: registration.privileged_endpoint(own), guards.peers.of)
-    channel = ControllerChannel(lookup, cluster_id, guards.inter_broker)
+    channel = ControllerChannel(lookup, cluster_id, guards.inter_broker, on_unreachable)
     lookup.on_change = channel.controller_changed
     channel.expose(metrics, "forwarding")
     shutdown_lookup = StoredControllerLookup(

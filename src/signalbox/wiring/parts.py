@@ -184,7 +184,14 @@ async def build_parts(
     cache = MetadataCache()
     features = follow_features(store, cache, fail)
     await features.start()
-    ways = build_controller_ways(config.listeners, store, cluster_id, guards, trail.metrics)
+    ways = build_controller_ways(
+        config.listeners,
+        store,
+        cluster_id,
+        guards,
+        trail.metrics,
+        lambda node_id: controller.controller_refuses(node_id),
+    )
     controller, peers = build_controller(
         config, store, cluster_id, cache, guards, told(guards.policies, trail.audit), trail.metrics, clock
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from signalbox.metadata import layout
-from signalbox.metadata.controller_claim import decode_claim
+from signalbox.metadata.controller_claim import decode_claim, decode_controller_epoch
 from signalbox.metadata.entity_config import Configs, decode_configs
 from signalbox.metadata.partition_state import decode_partition_state
 from signalbox.metadata.store.port import Entry
@@ -38,6 +38,11 @@ class StateReader:
         """The active controller, -1 while there is none."""
         entry = self._entries.read(layout.CONTROLLER)
         return NOBODY if entry is None else decode_claim(entry.data)
+
+    def controller_epoch(self) -> int:
+        """How many terms there were, 0 before the first."""
+        entry = self._entries.read(layout.CONTROLLER_EPOCH)
+        return 0 if entry is None else decode_controller_epoch(entry.data)
 
     def leaders(self, topic: str) -> dict[int, int]:
         """The leader of each partition of a topic."""

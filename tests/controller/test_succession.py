@@ -1,0 +1,87 @@
+"""When the controller's claim may be replaced although its session lasts (SPEC M3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from signalbox.common.endpoint import Endpoint
+from signalbox.controller.claim import try_to_claim
+from signalbox.controller.succession import claim_of_the_dead
+from signalbox.metadata.layout import CONTROLLER, broker_id_path
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Delete
+from tests.controller.cluster import register, registration
+from tests.metadata.participants import run_with_stores
+
+
+class Verdict:
+    """A probe that has made up its mind."""
+
+    def __init__(self, dead: bool) -> None:
+        self.dead = dead
+        self.asked: list[tuple[int, list[str]]] = []
+
+    async def confirm_dead(self, broker_id: int, endpoints: Sequence[Endpoint]) -> bool:
+        self.asked.append((broker_id, [endpoint.listener_name for endpoint in endpoints]))
+        return self.dead
+
+
+async def controller_one(store: MemoryMetadataStore) -> int:
+    """Broker 1 is registered and the controller; the creation id of its claim."""
+    await store.open_session()
+    await register(store, registration(1))
+    claim = (await try_to_claim(store, 1, 0)).claim
+    assert claim is not None
+    return claim.creation_id
+
+
+@pytest.mark.parametrize("dead", [True, False])
+def test_every_listener_is_asked(dead: bool) -> None:
+    async def scenario(shared: SharedEntries, old: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        creation_id, probe = await controller_one(old), Verdict(dead)
+        assert await claim_of_the_dead(other, probe, 1) == (creation_id if dead else None)
+        assert probe.asked == [(1, ["CLIENT", "REPLICATION", "CONTROL"])]
+
+    run_with_stores(2, scenario)
+
+
+@pytest.mark.parametrize("case", ["another is the controller", "nobody is", "not registered", "another process"])
+def test_where_addresses_say_nothing_about_the_controller(case: str) -> None:
+    async def scenario(
+        shared: SharedEntries, old: MemoryMetadataStore, other: MemoryMetadataStore, third: MemoryMetadataStore
+    ) -> None:
+        await controller_one(old)
+        if case == "nobody is":
+            await old.commit([Delete(CONTROLLER)])
+        elif case != "another is the controller":
+            await old.commit([Delete(broker_id_path(1))])
+        if case == "another process":
+            await third.open_session()
+            await register(third, registration(1))
+        probe = Verdict(dead=True)
+        suspect = 2 if case == "another is the controller" else 1
+        assert await claim_of_the_dead(other, probe, suspect) is None
+        assert probe.asked == []
+
+    run_with_stores(3, scenario)
+
+
+def test_a_claim_that_changes_during_the_probe_is_not_the_dead_ones() -> None:
+    """What is handed on is the claim that was seen before the addresses were asked."""
+
+    async def scenario(shared: SharedEntries, old: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        creation_id = await controller_one(old)
+        await other.open_session()
+
+        class SlowProbe:
+            async def confirm_dead(self, broker_id: int, endpoints: Sequence[Endpoint]) -> bool:
+                await old.commit([Delete(CONTROLLER)])
+                assert (await try_to_claim(old, 1, 0)).claim is not None
+                return True
+
+        assert await claim_of_the_dead(other, SlowProbe(), 1) == creation_id
+        assert (await try_to_claim(other, 2, 0, creation_id)).claim is None
+
+    run_with_stores(2, scenario)

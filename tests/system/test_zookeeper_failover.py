@@ -1,0 +1,76 @@
+"""Brokers on ZooKeeper are killed: what they did is taken over long before their sessions end (18 s, Kafka's own)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from signalbox.testing.chaos.state_reader import StateReader, state_in_zookeeper
+from signalbox.testing.process_cluster import ProcessCluster
+from signalbox.testing.zookeeper import ensemble
+from tests.system import provision
+from tests.system.clusters import QUICK, until
+from tests.system.test_zookeeper_cluster import create
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M3")]
+
+TOPIC = "led-by-all"
+SESSION_S = 18.0
+WITHIN_S = 3.0
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProcessCluster, StateReader]]:
+    """Three brokers, each of which leads one partition of the topic."""
+    provision.zookeeper()
+    with ensemble(tmp_path_factory.mktemp("zookeeper")) as (server,):
+        connect = f"{server.address}/failover"
+        overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}", "leader.imbalance.check.interval.seconds": "2"}
+        folder = tmp_path_factory.mktemp("cluster")
+        with ProcessCluster(folder, 3, overrides=overrides) as cluster, state_in_zookeeper(connect) as state:
+            create(AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2}), TOPIC)
+            yield cluster, state
+
+
+@pytest.mark.parametrize("role", ["controller", "other"])
+def test_a_killed_broker_is_followed_at_once(running: tuple[ProcessCluster, StateReader], role: str) -> None:
+    cluster, state = running
+    until(lambda: set(state.leaders(TOPIC).values()) == {1, 2, 3}, "a partition for everybody")
+    until(lambda: not state.what_is_missing(3), "a whole cluster")
+    controller = state.controller_id()
+    victim = controller if role == "controller" else next(each for each in cluster.brokers if each != controller)
+    alive = ",".join(each.address("CLIENT") for each in cluster.brokers.values() if each.node_id != victim)
+    settings = {"bootstrap.servers": alive, "log_level": 2}
+    producer, admin = Producer({**settings, "acks": "all", "linger.ms": 0}), AdminClient(settings)
+    for partition in range(3):
+        producer.produce(TOPIC, b"before", partition=partition)
+    assert producer.flush(20) == 0
+    epoch = state.controller_epoch()
+
+    killed_at = time.monotonic()
+    cluster.kill(victim)
+    for partition in range(3):
+        producer.produce(TOPIC, b"after", partition=partition)
+    until(partial(created, admin, f"after-{victim}"), "a topic", timeout_s=SESSION_S * 2)
+    created_s = time.monotonic() - killed_at
+    assert producer.flush(SESSION_S * 2) == 0
+    produced_s = time.monotonic() - killed_at
+
+    print(f"{role}: created after {created_s:.2f} s, produced after {produced_s:.2f} s")
+    assert max(created_s, produced_s) < WITHIN_S
+    assert state.controller_epoch() == epoch + (1 if role == "controller" else 0)
+    cluster.start_broker(victim)
+
+
+def created(admin: AdminClient, topic: str) -> bool:
+    try:
+        admin.create_topics([NewTopic(topic, 2, 2)], operation_timeout=2, request_timeout=2)[topic].result(5)
+    except KafkaException:
+        return topic in admin.list_topics(timeout=5).topics
+    return True

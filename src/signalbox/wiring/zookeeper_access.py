@@ -27,8 +27,7 @@ from signalbox.security.tls.settings import TlsSettings
 if TYPE_CHECKING:
     from signalbox.metadata.store.zookeeper.access import DigestLogin, ZooKeeperAccess
 
-_PREFIX = "zookeeper."
-_KEYSTORE, _TRUSTSTORE = "ssl.keystore.location", "ssl.truststore.location"
+_KEYSTORE, _TRUSTSTORE = "zookeeper.ssl.keystore.location", "zookeeper.ssl.truststore.location"
 _KEYSTORE_PASSWORD = "zookeeper.ssl.keystore.password"
 _ENABLED = "zookeeper.sasl.client"
 _SECTION = "zookeeper.sasl.clientconfig"
@@ -44,7 +43,7 @@ def access_faults(values: Mapping[str, Value]) -> Iterator[ConfigFault]:
     """What is wrong with the keys about access to ZooKeeper; reads the files they name."""
     tls = _tls(values)
     for error in every_error(tls, client_context) if tls is not None else ():
-        key = _KEYSTORE_PASSWORD if error.key == "ssl.key.password" else _PREFIX + error.key
+        key = _KEYSTORE_PASSWORD if error.key == "ssl.key.password" else f"zookeeper.{error.key}"
         yield ConfigFault(key, _told(values, key), error.problem, "Change it, or leave it out")
     module, faults = _login_module(values)
     yield from faults
@@ -52,7 +51,7 @@ def access_faults(values: Mapping[str, Value]) -> Iterator[ConfigFault]:
     if values[_SET_ACL] and not identified and not faults:
         problem = "needs an identity that ZooKeeper can tell from others"
         remedy = (
-            f"Set zookeeper.ssl.client.enable=true and {_PREFIX}{_KEYSTORE}, "
+            f"Set zookeeper.ssl.client.enable=true and {_KEYSTORE}, "
             f"or write a section {_section(values)} into the JAAS file; else leave it out"
         )
         yield ConfigFault(_SET_ACL, "true", problem, remedy)
@@ -81,25 +80,26 @@ def _tls(values: Mapping[str, Value]) -> TlsSettings | None:
         return None
 
     def text(key: str) -> str:
-        return str(values[_PREFIX + key] or "")
+        return str(values[key] or "")
 
-    keystore_is_pem, truststore_is_pem = _is_pem(text(_KEYSTORE)), _is_pem(text(_TRUSTSTORE))
+    keystore, truststore = text(_KEYSTORE), text(_TRUSTSTORE)
+    keystore_is_pem, truststore_is_pem = _is_pem(keystore), _is_pem(truststore)
     enabled, suites = values["zookeeper.ssl.enabled.protocols"], values["zookeeper.ssl.cipher.suites"]
     assert isinstance(enabled, list)
     assert isinstance(suites, list)
-    protocol = text("ssl.protocol")
+    protocol = text("zookeeper.ssl.protocol")
     return TlsSettings(
-        keystore_type=text("ssl.keystore.type") or "PEM",
-        keystore_location=text(_KEYSTORE),
-        keystore_password="" if keystore_is_pem else text("ssl.keystore.password"),
-        key_password=text("ssl.keystore.password") if keystore_is_pem else "",
-        truststore_type=text("ssl.truststore.type") or "PEM",
-        truststore_location=text(_TRUSTSTORE),
-        truststore_password="" if truststore_is_pem else text("ssl.truststore.password"),
+        keystore_type=text("zookeeper.ssl.keystore.type") or "PEM",
+        keystore_location=keystore,
+        keystore_password="" if keystore_is_pem else text(_KEYSTORE_PASSWORD),
+        key_password=text(_KEYSTORE_PASSWORD) if keystore_is_pem else "",
+        truststore_type=text("zookeeper.ssl.truststore.type") or "PEM",
+        truststore_location=truststore,
+        truststore_password="" if truststore_is_pem else text("zookeeper.ssl.truststore.password"),
         protocol=protocol,
         enabled_protocols=tuple(enabled) or ((protocol,) if protocol in _VERSIONS else _VERSIONS),
         cipher_suites=tuple(suites),
-        endpoint_identification_algorithm=text("ssl.endpoint.identification.algorithm"),
+        endpoint_identification_algorithm=text("zookeeper.ssl.endpoint.identification.algorithm"),
     )
 
 

@@ -37,6 +37,16 @@ def test_forwardable_apis_are_intersected_with_the_controllers() -> None:
     assert ranges[ApiKey.FETCH] == (4, 18)  # nobody's business but this broker's
 
 
+@pytest.mark.spec("F9")
+def test_a_ceiling_lowers_what_is_listed_alone_and_beside_the_controllers() -> None:
+    controller = ControllerWith()
+    advertised = AdvertisedVersions(controller, False, {ApiKey.CREATE_TOPICS: 5})
+    assert advertised.ranges(control_plane=False)[ApiKey.CREATE_TOPICS] == (2, 5)
+    for theirs, common in (((2, 7), (2, 5)), ((2, 4), (2, 4))):
+        controller.ranges = {ApiKey.CREATE_TOPICS: theirs}
+        assert advertised.ranges(control_plane=False)[ApiKey.CREATE_TOPICS] == common
+
+
 def test_the_same_object_as_long_as_nothing_changes() -> None:
     controller = ControllerWith()
     advertised = AdvertisedVersions(controller, False)

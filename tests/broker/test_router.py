@@ -259,6 +259,19 @@ def test_an_api_without_a_route_closes() -> None:
         House(lambda request: None).router.decode(ApiKey.ALTER_REPLICA_LOG_DIRS, b"", 0, 0)
 
 
+@pytest.mark.spec("F9")
+def test_a_version_above_its_ceiling_closes_and_is_none_inside_an_envelope() -> None:
+    house = House(lambda request: CreateTopicsResponse())
+    routes = {int(key): Route(row, lambda request: CreateTopicsResponse(), 5) for key, row in ROWS.items()}
+    house.router.install(routes, NO_THROTTLING)
+    body = CreateTopicsRequest().encode(5)
+    assert house.submit(Inbound(RequestHeader(ApiKey.CREATE_TOPICS, 5, 1, "c"), body)).answer.topics == []
+    held_back = house.submit(Inbound(RequestHeader(ApiKey.CREATE_TOPICS, 6, 1, "c"), body))
+    assert "forwarded.api.versions.max" in held_back.closed_for
+    with pytest.raises(DecodeError, match="above version 5"):
+        house.router.decode(ApiKey.CREATE_TOPICS, body, 6, 0)
+
+
 @pytest.mark.parametrize("version", [6, 99, 32767, -1])
 def test_api_versions_reaches_its_handler_at_any_version(version: int) -> None:
     seen: list[ApiRequest] = []

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from signalbox.broker.routes import ROUTES
+from signalbox.broker.version_ceilings import NO_CEILINGS, VersionCeilings
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 
 Ranges = dict[int, tuple[int, int]]
@@ -24,14 +25,17 @@ class ControllerVersions(Protocol):
 class AdvertisedVersions:
     """The ranges per plane; the same object as long as nothing has changed."""
 
-    def __init__(self, controller: ControllerVersions, forced_control_plane: bool) -> None:
+    def __init__(
+        self, controller: ControllerVersions, forced_control_plane: bool, ceilings: VersionCeilings = NO_CEILINGS
+    ) -> None:
         self._controller = controller
         self._forced_control_plane = forced_control_plane
         self._seen: Mapping[int, tuple[int, int]] | None = None
         keys = [int(row.api_key) for row in ROUTES]
         keys += [int(ApiKey.SASL_HANDSHAKE), int(ApiKey.SASL_AUTHENTICATE)]
         self._own: Ranges = {
-            key: (API_TABLE[key].advertised_min_version, API_TABLE[key].max_version) for key in sorted(keys)
+            key: (API_TABLE[key].advertised_min_version, ceilings.get(key, API_TABLE[key].max_version))
+            for key in sorted(keys)
         }
         self._current = self._own
         self._control = {key: span for key, span in self._own.items() if API_TABLE[key].control_plane}

@@ -134,10 +134,12 @@ class Router:
     def decode(self, api_key: int, frame: bytes | memoryview, version: int, offset: int) -> Any:
         """The request's body; DecodeError when it is not one. What follows the body is ignored, as Kafka does:
         librdkafka sends three bytes too many with Metadata 13."""
-        decoder = self._decoders.get(api_key)
+        decoder, route = self._decoders.get(api_key), self._routes.get(api_key)
+        if route is None:
+            raise DecodeError(f"API {api_key} is not served here")
+        if version > route.max_version:
+            raise DecodeError(f"forwarded.api.versions.max holds back what is above version {route.max_version}")
         if decoder is None:
-            if api_key not in self._routes:
-                raise DecodeError(f"API {api_key} is not served here")
             decoder = self._decoders[api_key] = API_TABLE[api_key].request.decode_prefix
         if len(frame) >= LONG_FRAME_BYTES and api_key != ApiKey.PRODUCE:
             return API_TABLE[api_key].request.decode_long(frame, version, offset)[0]

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from signalbox.broker.api_request import Handler
+from signalbox.broker.version_ceilings import NO_CEILINGS, VersionCeilings
 from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.schema import NEWEST
 
 
 class Disposition(Enum):
@@ -107,19 +109,22 @@ CONTROLLER_ROUTES: tuple[RouteRow, ...] = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A row with the handler that wiring built for it."""
+    """A row with the handler that wiring built for it, and the highest version that is taken."""
 
     row: RouteRow
     handler: Handler
+    max_version: int = NEWEST
 
 
 RouteTable = dict[int, Route]
 
 
-def build_route_table(handlers: dict[ApiKey, Handler], rows: Sequence[RouteRow] = ROUTES) -> RouteTable:
+def build_route_table(
+    handlers: dict[ApiKey, Handler], rows: Sequence[RouteRow] = ROUTES, ceilings: VersionCeilings = NO_CEILINGS
+) -> RouteTable:
     """The finished table. ValueError names the rows without a handler and the handlers without a row."""
     missing = [row.api_key.name for row in rows if row.api_key not in handlers]
     strangers = [key.name for key in handlers if key not in {row.api_key for row in rows}]
     if missing or strangers:
         raise ValueError(f"routes without a handler: {missing}; handlers without a route: {strangers}")
-    return {int(row.api_key): Route(row, handlers[row.api_key]) for row in rows}
+    return {int(row.api_key): Route(row, handlers[row.api_key], ceilings.get(row.api_key, NEWEST)) for row in rows}

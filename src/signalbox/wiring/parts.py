@@ -31,6 +31,7 @@ from signalbox.broker.router import Router
 from signalbox.broker.routes import build_route_table
 from signalbox.broker.throttling import Throttling
 from signalbox.broker.topic_creation import TopicCreator
+from signalbox.broker.version_ceilings import parse_ceilings
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.node import Address
 from signalbox.client.peer_channels import PeerChannels
@@ -263,6 +264,7 @@ def _router(
     """What answers requests: the router, and the short cut before it."""
     config, channel, serde = around.config, around.channel, around.guards.principals.serde
     timeout_ms = config["request.timeout.ms"]
+    ceilings = parse_ceilings(config["forwarded.api.versions.max"])
     numbering = ForwardingNumbers(around.epochs)
     counts = ForwardingMetrics(trail.metrics, around.clock, lambda: around.cache.image.controller_id)
     whole = EnvelopeForwarder(channel, serde, counts, timeout_ms, numbering)
@@ -290,7 +292,7 @@ def _router(
             authorizer=around.guards.authorizer,
             serde=serde,
             audit=trail.audit,
-            advertised=AdvertisedVersions(ChannelVersions(channel), config.listeners.control_plane_forced),
+            advertised=AdvertisedVersions(ChannelVersions(channel), config.listeners.control_plane_forced, ceilings),
             misroutes=trail.misroutes,
             creation=creation,
             auto_create_topics=config["auto.create.topics.enable"],
@@ -310,7 +312,7 @@ def _router(
             default_partitions=config["num.partitions"],
         )
     )
-    router.install(build_route_table(handlers), throttling)
+    router.install(build_route_table(handlers, ceilings=ceilings), throttling)
     counters = (trail.requests, trail.rollups)
     authorizer = around.guards.authorizer
     return router, build_hot_path(handlers, data.replicas, around.cache, authorizer, around.clock, counters, quotas)

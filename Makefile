@@ -45,7 +45,7 @@ test: lint unit system  ## everything that must hold before a change lands
 
 DURATION ?= 120
 
-chaos: $(STAMP)  ## brokers killed and stopped under load: DURATION=120 (seconds) SEED=n STORE=zookeeper
+chaos: $(STAMP)  ## brokers, network and store hurt under load: DURATION=120 (seconds) SEED=n STORE=zookeeper
 	$(BIN)/python -m signalbox.testing.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) $(if $(STORE),--store $(STORE))
 
 bench: $(STAMP)  ## what requests cost, beside a C broker built here (3 minutes; needs gcc): QUICK=1

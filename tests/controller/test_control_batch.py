@@ -13,6 +13,7 @@ from signalbox.controller.decision import (
     MetadataAnnounced,
     ReplicasStopped,
 )
+from signalbox.metadata.delta import FULL
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
@@ -175,3 +176,19 @@ def _head(context: Any) -> dict[str, Any]:
         "broker_epoch": 100,
         "live_brokers": only_brokers.live_brokers,
     }
+
+
+def test_a_newcomer_and_after_a_failover_everybody_is_told_which_topics_there_are() -> None:
+    """Else a broker that was away while a topic was deleted knows it for ever, or a dead controller had not told it."""
+
+    def told(*effects: Effect) -> list[tuple[int, dict[str, int]]]:
+        updates = [
+            (node, request) for node, request in requests(*effects) if isinstance(request, UpdateMetadataRequest)
+        ]
+        return [
+            (request.type, {topic.topic_name: len(topic.partition_states) for topic in request.topic_states})
+            for _, request in updates
+        ]
+
+    assert told(BrokersAnnounced((2,))) == [(0, {}), (FULL, {"t": 2, "u": 1}), (0, {})]
+    assert told(BrokersAnnounced(names_topics=True)) == [(FULL, {"t": 0, "u": 0})] * 3

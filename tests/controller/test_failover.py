@@ -120,7 +120,7 @@ def test_everything_without_a_living_leader_is_elected() -> None:
     }
     assert TopicDeletionRefused("unknown") in decision.records
     assert decision.effects == (
-        BrokersAnnounced(),
+        BrokersAnnounced(names_topics=True),
         LeadersAnnounced(tuple(tp(number) for number in range(5))),
         MetadataAnnounced((tp(0, "going"),)),
         LeadersAnnounced((tp(4),), is_new=True),

@@ -8,7 +8,7 @@ import pytest
 
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.common.ids import ZERO_UUID
-from signalbox.metadata.delta import LEADER_DURING_DELETE, apply_update_metadata
+from signalbox.metadata.delta import FULL, LEADER_DURING_DELETE, apply_update_metadata
 from signalbox.metadata.image import EMPTY_IMAGE, MetadataImage
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest as Update
 
@@ -115,3 +115,22 @@ def test_L9_version_0_has_one_plaintext_address() -> None:
     sent = Update(live_brokers=[Update.UpdateMetadataBroker(id=1, v0_host="h", v0_port=9)])
     image = after(Update.decode(sent.encode(0), 0))
     assert image.nodes("PLAINTEXT") == {1: Endpoint("PLAINTEXT", "h", 9, SecurityProtocol.PLAINTEXT)}
+
+
+def test_a_topic_that_was_made_again_keeps_no_partition_of_the_old_one() -> None:
+    """A broker that was away while the old one went."""
+    image = after(
+        Update(topic_states=[topic("t", state(0), state(1), state(2))]),
+        Update(topic_states=[topic("t", state(0, leader=2), topic_id=b"j" * 16)]),
+    )
+    assert {number: each.leader for number, each in image.topics["t"].partitions.items()} == {0: 2}
+    assert image.topic_names == {b"j" * 16: "t"}
+
+
+def test_a_full_request_names_every_topic_there_is() -> None:
+    image = after(Update(topic_states=[topic("t", state(0), state(1)), topic("u", state(0), topic_id=b"j" * 16)]))
+    image, changed = apply_update_metadata(image, Update(type=FULL, topic_states=[topic("t")]))
+    assert {name: set(each.partitions) for name, each in image.topics.items()} == {"t": {0, 1}}
+    assert image.topic_names == {ID: "t"}
+    assert changed == {"t", "u"}
+    assert after(Update(type=FULL, topic_states=[topic("unheard-of")])).topics == {}

@@ -169,3 +169,31 @@ def test_two_lines_cannot_have_one_name() -> None:
             await board.add_line("A")
 
     with_board(test)
+
+
+def test_a_mute_line_passes_on_what_is_said_and_keeps_what_is_answered() -> None:
+    async def run() -> None:
+        heard = asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            assert await reader.readexactly(4) == b"make"
+            heard.set()
+            writer.write(b"made")
+            await reader.read()
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        async with Switchboard() as board:
+            reader, writer = await dial(await board.add_line("A", server.sockets[0].getsockname()[:2]))
+            board.mute("A")
+            writer.write(b"make")
+            await asyncio.wait_for(heard.wait(), 5)
+            answer = asyncio.ensure_future(reader.readexactly(4))
+            await asyncio.sleep(0.05)
+            assert not answer.done()
+            await board.restore()
+            assert await asyncio.wait_for(answer, 5) == b"made"
+            writer.close()
+        server.close()
+
+    asyncio.run(run())

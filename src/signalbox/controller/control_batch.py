@@ -2,7 +2,9 @@
 
 One batch per stored group of decisions, built from the context after it. Per broker the order is: UpdateMetadata
 about brokers, LeaderAndIsr, UpdateMetadata about partitions, StopReplica. The first comes ahead because a follower
-only follows a leader that it knows to be alive. Whoever is told LeaderAndIsr is in the UpdateMetadata to everybody.
+only follows a leader that it knows to be alive. A newcomer may be an old broker that was away while topics went, and a
+new controller cannot know whom the old one had told of that: the first is FULL then, it names all the topics there are.
+Whoever is told LeaderAndIsr is in the UpdateMetadata to everybody.
 Requests about many partitions are cut, so that neither making nor obeying one holds an event loop for long.
 A replica that one decision of the group removed and a later one brought back is not deleted.
 """
@@ -24,7 +26,7 @@ from signalbox.controller.decision import (
     MetadataAnnounced,
     ReplicasStopped,
 )
-from signalbox.metadata.delta import LEADER_DURING_DELETE
+from signalbox.metadata.delta import FULL, LEADER_DURING_DELETE
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
@@ -50,14 +52,16 @@ class ControlBatch:
     stop_replica: dict[int, dict[TopicPartition, bool]] = field(default_factory=dict)
     newcomers: dict[int, None] = field(default_factory=dict)
     brokers_first: bool = False
+    names_topics: bool = False
     brokers_only: bool = False
 
     def add(self, context: ControllerContext, effects: Iterable[Effect]) -> None:
         """Take effects in; `context` is the one after their decision."""
         for effect in effects:
             match effect:
-                case BrokersAnnounced(newcomers=newcomers):
+                case BrokersAnnounced(newcomers=newcomers, names_topics=names_topics):
                     self.brokers_first = True
+                    self.names_topics = self.names_topics or names_topics
                     self.newcomers.update(dict.fromkeys(newcomers))
                 case MetadataAnnounced(partitions=partitions):
                     self.brokers_only = self.brokers_only or not partitions
@@ -99,7 +103,7 @@ class ControlBatch:
     def told_here(self, context: ControllerContext) -> Iterator[UpdateMetadataRequest]:
         """The same UpdateMetadata for the controller's own node, when no broker runs there that would hear it (F15)."""
         if self.brokers_first or self.brokers_only:
-            yield _update_metadata(context, NO_BROKER_EPOCH, [])
+            yield _update_metadata(context, NO_BROKER_EPOCH, self._named_topics(context), self.names_topics)
         for changed in _some_at_a_time(self.metadata):
             yield _update_metadata(context, NO_BROKER_EPOCH, _metadata_topics(context, changed))
 
@@ -115,9 +119,20 @@ class ControlBatch:
 
     def _about_brokers(self, context: ControllerContext, everybody: list[int]) -> Iterator[tuple[int, Message]]:
         everything = _metadata_topics(context, context.partitions()) if self.newcomers else []
+        named = self._named_topics(context)
         for broker_id in everybody:
-            topics = everything if broker_id in self.newcomers else []
-            yield broker_id, _update_metadata(context, context.brokers[broker_id].broker_epoch, topics)
+            epoch = context.brokers[broker_id].broker_epoch
+            if broker_id in self.newcomers:
+                yield broker_id, _update_metadata(context, epoch, everything, is_full=True)
+            else:
+                yield broker_id, _update_metadata(context, epoch, named, self.names_topics)
+
+    def _named_topics(self, context: ControllerContext) -> list[UpdateMetadataRequest.UpdateMetadataTopicState]:
+        """Topics without their partitions, which follow."""
+        return [
+            UpdateMetadataRequest.UpdateMetadataTopicState(topic_name=name, topic_id=topic.topic_id)
+            for name, topic in (context.topics.items() if self.names_topics else ())
+        ]
 
 
 def _some_at_a_time(partitions: Mapping[TopicPartition, V]) -> Iterator[dict[TopicPartition, V]]:
@@ -221,9 +236,13 @@ def _metadata_topics(
 
 
 def _update_metadata(
-    context: ControllerContext, broker_epoch: int, topics: list[UpdateMetadataRequest.UpdateMetadataTopicState]
+    context: ControllerContext,
+    broker_epoch: int,
+    topics: list[UpdateMetadataRequest.UpdateMetadataTopicState],
+    is_full: bool = False,
 ) -> UpdateMetadataRequest:
     return UpdateMetadataRequest(
+        type=FULL if is_full else 0,
         controller_id=context.controller_id,
         controller_epoch=context.controller_epoch,
         broker_epoch=broker_epoch,

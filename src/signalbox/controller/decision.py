@@ -37,9 +37,12 @@ class MetadataAnnounced:
 
 @dataclass(frozen=True, slots=True)
 class BrokersAnnounced:
-    """Before anything else of the batch: the living brokers to everybody, everything to the `newcomers`."""
+    """Before anything else of the batch: the living brokers to everybody, everything to the `newcomers`.
+
+    `names_topics`: everybody is told which topics there are, so that whatever else they know of goes."""
 
     newcomers: tuple[int, ...] = ()
+    names_topics: bool = False
 
 
 @dataclass(frozen=True, slots=True)

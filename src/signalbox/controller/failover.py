@@ -119,7 +119,7 @@ def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
     created, led = bring_online(after, after.partitions(), unclean)
     moved = finish_moves(after, (*created, *led))
     effects: list[Effect] = [
-        BrokersAnnounced(),
+        BrokersAnnounced(names_topics=True),
         LeadersAnnounced(tuple(settled.partitions())),
         MetadataAnnounced(partitions_on_their_way_out(settled)),
         LeadersAnnounced(tuple(each.partition for each in created), is_new=True),

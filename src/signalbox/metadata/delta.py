@@ -1,8 +1,10 @@
 """One UpdateMetadata applied to an image (facts §3.8): live brokers are replaced, partitions are merged.
 
-A partition whose leader is -2 is deleted, and its topic with the last one. A topic that comes with a zero id loses
-the id it had. Versions below 5 list partitions without topics around them; versions below 3 name no listeners,
-and a listener is then called like its protocol.
+A partition whose leader is -2 is deleted, and its topic with the last one. A topic that comes with another id is
+another topic: nothing is merged with what the name stood for. One that comes with a zero id loses the id it had. A
+FULL request (KIP-866) names every topic there is, even where it says nothing of its partitions: all others go.
+Versions below 5 list partitions without topics around them; versions below 3 name no listeners, and a listener is then
+called like its protocol.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from signalbox.metadata.image import NO_CONTROLLER, BrokerImage, MetadataImage, 
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 
 LEADER_DURING_DELETE = -2
+FULL = 2  # UpdateMetadata's type
 
 _State = UpdateMetadataRequest.UpdateMetadataPartitionState
 
@@ -27,6 +30,9 @@ def apply_update_metadata(image: MetadataImage, request: UpdateMetadataRequest) 
     for name, topic_id, states in _by_topic(image, request):
         changed.add(name)
         before = topics.get(name)
+        if before is not None and ZERO_UUID not in (before.topic_id, topic_id) and before.topic_id != topic_id:
+            topic_names.pop(before.topic_id, None)
+            before = None
         partitions = dict(before.partitions) if before else {}
         _merge(partitions, states)
         if before is not None:
@@ -37,6 +43,10 @@ def apply_update_metadata(image: MetadataImage, request: UpdateMetadataRequest) 
         topics[name] = TopicImage(name, topic_id, partitions)
         if topic_id != ZERO_UUID:
             topic_names[topic_id] = name
+    if request.type == FULL:
+        for name in topics.keys() - changed:
+            topic_names.pop(topics.pop(name).topic_id, None)
+            changed.add(name)
     controller_id = request.controller_id if request.controller_id >= 0 else NO_CONTROLLER
     after = MetadataImage(
         _brokers(request.live_brokers),

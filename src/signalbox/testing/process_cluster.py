@@ -61,7 +61,8 @@ class BrokerProcess:
 
 class ProcessCluster:
     """Brokers 1..n. `overrides` go into every server.properties, `per_broker` into that broker's alone; ports start
-    at `first_port` (three a broker), 0 lets the system choose: a broker that is started again keeps what it got."""
+    at `first_port` (three a broker), 0 lets the system choose: a broker that is started again keeps what it got. A
+    broker is Python's `-m module server.properties`."""
 
     def __init__(
         self,
@@ -71,8 +72,10 @@ class ProcessCluster:
         first_port: int = 0,
         overrides: Mapping[str, str] | None = None,
         per_broker: Mapping[int, Mapping[str, str]] | None = None,
+        module: str = "signalbox.wiring.serve",
     ) -> None:
         self.folder = folder
+        self._module = module
         self._first_port = first_port
         self._overrides = dict(overrides or {})
         self._per_broker = {node_id: dict(values) for node_id, values in (per_broker or {}).items()}
@@ -200,7 +203,7 @@ class ProcessCluster:
     def _spawn(self, broker: BrokerProcess) -> IO[bytes]:
         with broker.log_file.open("ab") as log:
             broker.process = subprocess.Popen(
-                [sys.executable, "-m", "signalbox.wiring.serve", str(broker.properties_file)],
+                [sys.executable, "-m", self._module, str(broker.properties_file)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -1,9 +1,9 @@
 """A loopback switchboard: addresses that lead to brokers, rewired while connections are open (SPEC R7).
 
 Each *line* is a listening port with a home target. A line can be pointed elsewhere, balanced over several targets,
-severed (open connections cut), made to refuse, to swallow everything, or to be slow. Rewiring touches new connections
-only, as moving a DNS record or a NAT rule does; `sever` too if open ones must go. Every misroute story is such a
-setting.
+severed (open connections cut), made to refuse, to swallow everything or all answers, or to be slow. Rewiring touches
+new connections only, as moving a DNS record or a NAT rule does; `sever` too if open ones must go. Every misroute story
+is such a setting.
 """
 
 from __future__ import annotations
@@ -63,6 +63,10 @@ class Switchboard:
     def blackhole(self, name: str) -> None:
         """Take connections and bytes, pass nothing on; what was held flows when the line is restored."""
         self._lines[name].hold()
+
+    def mute(self, name: str) -> None:
+        """Pass on what callers say and hold back every answer: a cut in one direction."""
+        self._lines[name].silence()
 
     def delay(self, name: str, delay_ms: float) -> None:
         """Each chunk, in either direction, arrives this much later."""

@@ -11,7 +11,8 @@ Target = tuple[str, int]
 
 
 class Line:
-    """`accepted` counts connections that came, `targets` says where the next ones go (none: hung up on)."""
+    """`accepted` counts connections that came, `targets` says where the next ones go (none: hung up on). While it is
+    `held` nothing is passed on, while it is `mute` nothing that the target says is."""
 
     def __init__(self, name: str, sock: socket.socket, home: list[Target]) -> None:
         self.name = name
@@ -19,6 +20,7 @@ class Line:
         self.delay_seconds = 0.0
         self.accepted = 0
         self.held = False
+        self.mute = False
         self.relays: set[Relay] = set()
         self.address: Target = sock.getsockname()[:2]
         self._home = list(home)
@@ -57,12 +59,19 @@ class Line:
     def go_home(self) -> None:
         self.targets = list(self._home)
         self.delay_seconds = 0.0
-        self.held = False
+        self.held = self.mute = False
         for relay in tuple(self.relays):
             relay.release()
 
     def hold(self) -> None:
         self.held = True
+
+    def silence(self) -> None:
+        self.mute = True
+
+    def holds(self, is_answer: bool) -> bool:
+        """Whether bytes wait here; `is_answer`: on their way from the target to the caller."""
+        return self.held or (self.mute and is_answer)
 
     def sever(self) -> None:
         for relay in tuple(self.relays):

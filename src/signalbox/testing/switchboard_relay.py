@@ -15,8 +15,9 @@ _HIGH_WATER_BYTES = 1 << 20
 class _Direction:
     """Chunks on their way to one side, in order, each due at a time of its own."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Line, is_answer: bool) -> None:
         self._line = line
+        self._is_answer = is_answer
         self._loop = asyncio.get_running_loop()
         self._chunks: deque[tuple[float, bytes]] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -25,7 +26,7 @@ class _Direction:
 
     def put(self, chunk: bytes) -> None:
         """An empty chunk is the end of the stream."""
-        if not self._chunks and self.to is not None and not self._line.delay_seconds and not self._line.held:
+        if not self._chunks and self.to is not None and not self._line.delay_seconds and not self._is_held():
             self._pass_on(chunk)
             return
         self._chunks.append((self._loop.time() + self._line.delay_seconds, chunk))
@@ -36,13 +37,16 @@ class _Direction:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        while self._chunks and self.to is not None and not self._line.held:
+        while self._chunks and self.to is not None and not self._is_held():
             due, chunk = self._chunks[0]
             if due > self._loop.time():
                 self._timer = self._loop.call_at(due, self.flow)
                 return
             self._chunks.popleft()
             self._pass_on(chunk)
+
+    def _is_held(self) -> bool:
+        return self._line.holds(self._is_answer)
 
     def _pass_on(self, chunk: bytes) -> None:
         assert self.to is not None
@@ -65,8 +69,8 @@ class Relay(asyncio.Protocol):
         self._line = line
         self._caller: asyncio.Transport | None = None
         self._target: asyncio.Transport | None = None
-        self._to_target = _Direction(line)
-        self._to_caller = _Direction(line)
+        self._to_target = _Direction(line, is_answer=False)
+        self._to_caller = _Direction(line, is_answer=True)
         self._dialling: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -61,6 +61,9 @@ class SwitchboardThread:
     def blackhole(self, name: str) -> None:
         self._call(lambda: self._board.blackhole(name))
 
+    def mute(self, name: str) -> None:
+        self._call(lambda: self._board.mute(name))
+
     def delay(self, name: str, delay_ms: float) -> None:
         self._call(lambda: self._board.delay(name, delay_ms))
 

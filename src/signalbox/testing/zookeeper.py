@@ -55,6 +55,11 @@ class ZooKeeperServer:
         (folder / "myid").write_text(str(server_id))
 
     @property
+    def data_folder(self) -> Path:
+        """Where its transaction logs and snapshots are."""
+        return self._folder
+
+    @property
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 

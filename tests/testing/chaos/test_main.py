@@ -21,7 +21,7 @@ def brokers_of(folder: Path) -> list[str]:
             command = (entry / "cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
         except OSError:
             continue
-        if str(folder) in command and "signalbox.wiring.serve" in command:
+        if str(folder) in command and "server.properties" in command:
             found.append(command)
     return found
 

@@ -1,17 +1,26 @@
-"""Inflicts planned faults on a cluster of processes, one at a time, and waits until the cluster is whole again."""
+"""Inflicts planned faults on a cluster, one at a time, and waits until the cluster is whole again.
+
+An *act* does one kind of fault to a broker (0 for none) for so many seconds and undoes it; what befalls the network and
+the store is done by the acts of `network_faults` and `store_faults.py`.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
+from signalbox.testing.chaos.network import Network
 from signalbox.testing.chaos.plan import Fault, Kind
 from signalbox.testing.chaos.state_reader import StateReader
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
 
 _LOOK_S = 0.05
+
+Act = Callable[[int, float], bool]
+"""Given the broker and the seconds; whether the broker was ended by its peers meanwhile."""
 
 
 class NotWhole(RuntimeError):
@@ -23,7 +32,7 @@ class Inflicted:
     """What was done, when (seconds of the run), and how long the cluster took to be whole again."""
 
     kind: str
-    broker: int
+    broker: int  # 0: it hit the store
     was_controller: bool
     led: int  # how many partitions of the topic it led
     at_s: float
@@ -51,13 +60,16 @@ class Inflictor:
         state: StateReader,
         topic: str,
         started_s: float,
-        whole_timeout_s: float = 30.0,
+        acts: Mapping[Kind, Act] | None = None,
+        whole_timeout_s: float = 45.0,
     ) -> None:
         self._cluster = cluster
         self._state = state
         self._topic = topic
         self._started_s = started_s
         self._whole_timeout_s = whole_timeout_s
+        own: dict[Kind, Act] = {Kind.KILL: self._kill, Kind.PAUSE: partial(paused, cluster)}
+        self._acts = own | dict(acts or {})
 
     def inflict(self, fault: Fault) -> Inflicted:
         """Do it, undo it, wait for the cluster. NotWhole, ClusterFailed."""
@@ -72,10 +84,9 @@ class Inflictor:
             hold_s=fault.hold_s,
             is_hasty=fault.is_hasty,
         )
-        acts: dict[Kind, Callable[[int, float], bool]] = {Kind.KILL: self._kill, Kind.PAUSE: self._pause}
-        done.killed_by_peers = acts[fault.kind](broker_id, fault.hold_s)
+        done.killed_by_peers = self._acts[fault.kind](broker_id, fault.hold_s)
         ended_s = time.monotonic()
-        if not self._cluster.brokers[broker_id].running:
+        if broker_id and not self._cluster.brokers[broker_id].running:
             self._cluster.start_broker(broker_id)
         if not fault.is_hasty:
             self.wait_until_whole()
@@ -95,11 +106,37 @@ class Inflictor:
         time.sleep(hold_s)
         return False
 
-    def _pause(self, broker_id: int, hold_s: float) -> bool:
-        self._cluster.pause(broker_id)
-        time.sleep(hold_s)
-        try:
-            self._cluster.resume(broker_id)
-        except ClusterFailed:
-            return True
-        return False
+
+def paused(cluster: ProcessCluster, broker_id: int, hold_s: float) -> bool:
+    """SIGSTOP for `hold_s`; whether its peers ended it, as they may when it holds the store's lock."""
+    cluster.pause(broker_id)
+    time.sleep(hold_s)
+    try:
+        cluster.resume(broker_id)
+    except ClusterFailed:
+        return True
+    return False
+
+
+def network_faults(network: Network, cluster: ProcessCluster) -> Mapping[Kind, Act]:
+    """Of the lines that lead to a broker."""
+
+    def act(cut: Callable[[int], None]) -> Act:
+        def cut_for(broker_id: int, hold_s: float) -> bool:
+            cut(broker_id)
+            time.sleep(hold_s)
+            network.heal(broker_id)
+            return False
+
+        return cut_for
+
+    def kill(broker_id: int) -> None:
+        cluster.kill(broker_id)
+        network.refuse(broker_id)  # as the system does at the ports of a dead process
+
+    return {
+        Kind.KILL: act(kill),
+        Kind.REFUSE: act(network.refuse),
+        Kind.STALL: act(network.stall),
+        Kind.MUTE: act(network.mute),
+    }

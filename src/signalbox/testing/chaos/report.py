@@ -6,15 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from signalbox.testing.chaos.changes.verdict import ChangeVerdict
 from signalbox.testing.chaos.faults import Inflicted
 from signalbox.testing.chaos.plan import Kind
 from signalbox.testing.chaos.replicas import Comparison
 from signalbox.testing.chaos.verdict import Verdict
+from signalbox.testing.chaos.writers.one_writer import Writers
 
 MIN_RATE = 500.0  # acknowledged records a second, on average
-_SECONDS_PER_FAULT = 10.0
+_SECONDS_PER_FAULT = 15.0
 _CONTROLLER_KILLS = 2
 _LONG_PAUSES = 2
+MIN_CHANGES = 2.0  # acknowledged changes of each kind for every fault: some must meet it
+_STOPS = {kind.value for kind in (Kind.PAUSE, Kind.PAUSE_IN_COMMIT)}
+_NETWORK = {kind.value for kind in (Kind.REFUSE, Kind.STALL, Kind.MUTE)}
+_STORE = {kind.value for kind in (Kind.PAUSE_IN_COMMIT, Kind.STORE_KILL, Kind.STORE_OUTAGE, Kind.STORE_CUT)}
 
 
 @dataclass
@@ -30,13 +36,16 @@ class Report:
     group_repeats: int = 0
     verdict: Verdict | None = None
     comparison: Comparison | None = None
+    changes: list[ChangeVerdict] = field(default_factory=list)
+    writers: Writers | None = None
     noise: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
     def shortfalls(self) -> list[str]:
         """What a run must show and this one did not: a quiet run proves nothing."""
         kills = [fault for fault in self.faults if fault.kind == Kind.KILL.value and fault.was_controller]
-        pauses = [fault for fault in self.faults if fault.kind == Kind.PAUSE.value and fault.hold_s > self.session_s]
+        pauses = [fault for fault in self.faults if fault.kind in _STOPS and fault.hold_s > self.session_s]
+        kinds = {fault.kind for fault in self.faults}
         claims = (
             (
                 len(self.faults) * _SECONDS_PER_FAULT >= self.seconds,
@@ -48,6 +57,14 @@ class Report:
                 self.acknowledged >= MIN_RATE * self.seconds,
                 f"{self.acknowledged} records acknowledged in {self.seconds:.0f} s",
             ),
+            (kinds & _NETWORK, "no cut of the network"),
+            (kinds & _STORE, "no fault of the store"),
+            (self.changes, "no metadata change was judged"),
+            *(
+                (each.acknowledged >= MIN_CHANGES * len(self.faults), f"{each.acknowledged} changes of {each.kind}s")
+                for each in self.changes
+            ),
+            (self.writers is not None and self.writers.commits > 0, "no writer was seen"),
             (self.verdict is not None, "the topic was not read to its end"),
             (self.comparison is not None and self.comparison.replicas > 0, "no replicas were compared"),
         )
@@ -65,6 +82,21 @@ class Report:
             "duplicated": verdict.duplicated if verdict else None,
             "reordered": verdict.reordered if verdict else None,
             "acknowledged_per_second": round(self.acknowledged / self.seconds) if self.seconds else 0,
+            "changes": {
+                each.kind: {
+                    "entities": each.entities,
+                    "acknowledged": each.acknowledged,
+                    "refused": each.refused,
+                    "unanswered": each.unanswered,
+                    "lost": each.lost,
+                    "unlike": each.unlike,
+                    "contradicted": each.contradicted,
+                }
+                for each in self.changes
+            },
+            "controllers_of_epochs": list(self.writers.epochs) if self.writers else None,
+            "controller_commits": self.writers.commits if self.writers else None,
+            "two_writers": len(self.writers.intruders) if self.writers else None,
             "replica_bytes_compared": comparison.size_bytes if comparison else 0,
             "replica_differences": len(comparison.differences) if comparison else None,
             "violations": self.violations,
@@ -87,6 +119,17 @@ class Report:
             yield (
                 f"{self.comparison.replicas} replicas of {self.comparison.partitions} partitions compared, "
                 f"{self.comparison.size_bytes:,} bytes each: {len(self.comparison.differences)} differences"
+            )
+        for each in self.changes:
+            yield (
+                f"{each.kind} changes: {each.acknowledged} acknowledged, {each.refused} refused, {each.unanswered} "
+                f"without an answer; {each.entities} compared with the store and every broker: lost {each.lost}, "
+                f"brokers that differ {each.unlike}, false answers {each.contradicted}"
+            )
+        if self.writers is not None:
+            yield (
+                f"{self.writers.commits} commits of controllers in {len(self.writers.epochs)} epochs, by brokers "
+                f"{' '.join(map(str, self.writers.epochs))}: second writers {len(self.writers.intruders)}"
             )
         for text in self.violations:
             yield f"VIOLATION {text}"

@@ -11,17 +11,23 @@ from random import Random
 from typing import Any
 
 from signalbox.testing.chaos.broker_logs import noisiest, troubles
-from signalbox.testing.chaos.faults import Inflicted, Inflictor, NotWhole
+from signalbox.testing.chaos.changes.final_look import look
+from signalbox.testing.chaos.changes.kinds import KINDS
+from signalbox.testing.chaos.changes.load import SteadyChanger
+from signalbox.testing.chaos.faults import Inflicted, Inflictor, NotWhole, network_faults
 from signalbox.testing.chaos.free_ports import free_ports
 from signalbox.testing.chaos.group import GroupMember, Seen, read_everything
 from signalbox.testing.chaos.ledger import Ledger, longest_silences
 from signalbox.testing.chaos.load import SteadyProducer
-from signalbox.testing.chaos.plan import FIRST_HAND, plan_faults
+from signalbox.testing.chaos.network import Network
+from signalbox.testing.chaos.plan import first_hand, plan_faults
 from signalbox.testing.chaos.replicas import compare_replicas
 from signalbox.testing.chaos.report import MIN_RATE, Report
 from signalbox.testing.chaos.stores import STORES, Store
 from signalbox.testing.chaos.verdict import judge
+from signalbox.testing.chaos.writers.one_writer import judge_writers
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
+from signalbox.testing.switchboard_thread import SwitchboardThread
 
 TOPIC = "chaos"
 PARTITIONS = 6
@@ -29,9 +35,10 @@ BROKERS = 3
 SESSION_S = 6.0
 PRODUCERS = 2
 MEMBERS = 2
-_PORTS_PER_BROKER = 3
+CHANGERS = 2  # of each kind
 _ANSWER_TIMEOUT_S = 60.0
 _READ_TIMEOUT_S = 60.0
+_AGREE_TIMEOUT_S = 20.0
 
 OVERRIDES = {
     "min.insync.replicas": "2",
@@ -39,6 +46,8 @@ OVERRIDES = {
     "group.initial.rebalance.delay.ms": "500",
     "leader.imbalance.check.interval.seconds": "5",
     "metrics.http.port": "-1",
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
 }
 
 
@@ -60,17 +69,26 @@ class Run:
     def run(self) -> Report:
         """The report; violations are in it, not raised."""
         shutil.rmtree(self._folder, ignore_errors=True)
-        with STORES[self._store](self._folder, int(SESSION_S * 1000)) as store:
-            first_port = free_ports(BROKERS * _PORTS_PER_BROKER, Random())
-            overrides = OVERRIDES | store.settings
-            cluster = ProcessCluster(self._folder, BROKERS, first_port=first_port, overrides=overrides)
+        session_ms = int(SESSION_S * 1000)
+        with SwitchboardThread() as board, STORES[self._store](self._folder, session_ms, board) as store:
+            ports = Network.ports_needed(BROKERS)
+            first_port = free_ports(2 * ports, Random())
+            network = Network(board, BROKERS, first_port, first_port + ports)
+            cluster = ProcessCluster(
+                self._folder,
+                BROKERS,
+                first_port=first_port,
+                overrides=OVERRIDES | store.settings,
+                per_broker={node: network.settings[node] | store.per_broker.get(node, {}) for node in network.settings},
+                module=store.module,
+            )
             try:
                 with cluster:
                     self._create_topic(cluster)
-                    self._under_load(cluster, store)
+                    self._under_load(cluster, store, network)
             except (ClusterFailed, NotWhole, TimeoutError) as error:
                 self._violated(str(error))
-        self._judge(cluster)
+            self._judge(cluster, store)
         return self._report
 
     def _create_topic(self, cluster: ProcessCluster) -> None:
@@ -81,11 +99,17 @@ class Run:
         config = {"min.insync.replicas": "2", "segment.bytes": str(1 << 20)}
         admin.create_topics([NewTopic(TOPIC, PARTITIONS, replication_factor=BROKERS, config=config)])[TOPIC].result(30)
 
-    def _under_load(self, cluster: ProcessCluster, store: Store) -> None:
+    def _under_load(self, cluster: ProcessCluster, store: Store, network: Network) -> None:
         bootstrap = cluster.bootstrap()
         members = [GroupMember(f"chaos-member-{number}", bootstrap, TOPIC) for number in range(MEMBERS)]
         rate = MIN_RATE * 2 / PRODUCERS
         producers = [SteadyProducer(number, bootstrap, TOPIC, rate, self._ledger) for number in range(PRODUCERS)]
+        addresses = [broker.address("CLIENT") for broker in cluster.brokers.values()]
+        changers = [
+            SteadyChanger(number, kind, lambda: addresses, self._report.seed)
+            for kind in KINDS
+            for number in range(CHANGERS)
+        ]
         with ExitStack() as stack:
             state = stack.enter_context(store.state())
             for member in members:
@@ -94,7 +118,10 @@ class Run:
             started_s = time.monotonic()
             for producer in producers:
                 producer.start()
-            inflictor = Inflictor(cluster, state, TOPIC, started_s)
+            for changer in changers:
+                changer.start()
+            acts = {**network_faults(network, cluster), **store.acts(cluster)}
+            inflictor = Inflictor(cluster, state, TOPIC, started_s, acts)
             answer_timeout_s = _ANSWER_TIMEOUT_S
             try:
                 self._inflict(inflictor, started_s)
@@ -102,6 +129,8 @@ class Run:
                 answer_timeout_s = 0.0  # nobody waits for a verdict any more
                 raise
             finally:
+                for changer in changers:
+                    changer.stop()
                 unanswered = sum(producer.stop(answer_timeout_s) for producer in producers)
                 self._report.seconds = time.monotonic() - started_s
                 self._report.acknowledged = len(self._ledger.acknowledged)
@@ -110,13 +139,16 @@ class Run:
             inflictor.wait_until_whole()
             self._found = read_everything(cluster.bootstrap(), TOPIC, PARTITIONS, _READ_TIMEOUT_S)
             self._wait_for_group(members)
+            brokers = {node_id: broker.address("CLIENT") for node_id, broker in cluster.brokers.items()}
+            self._report.changes = look(changers, state, brokers, _AGREE_TIMEOUT_S)
 
     def _inflict(self, inflictor: Inflictor, started_s: float) -> None:
         """Faults for as long as the run lasts, and in any case until it has shown all that it must."""
         time.sleep(1.0)
         inflictor.wait_until_whole()
-        for number, fault in enumerate(plan_faults(self._report.seed, SESSION_S)):
-            if number >= len(FIRST_HAND) and time.monotonic() - started_s > self._duration_s:
+        least = len(first_hand(self._store))
+        for number, fault in enumerate(plan_faults(self._report.seed, SESSION_S, self._store)):
+            if number >= least and time.monotonic() - started_s > self._duration_s:
                 return
             begun_s = time.monotonic()
             done = inflictor.inflict(fault)
@@ -146,7 +178,7 @@ class Run:
 
     # Judgement
 
-    def _judge(self, cluster: ProcessCluster) -> None:
+    def _judge(self, cluster: ProcessCluster, store: Store) -> None:
         report = self._report
         for text in self._ledger.refused[:5]:
             self._violated(f"a record was given up by its producer: {text}")
@@ -154,6 +186,12 @@ class Run:
             verdict = report.verdict = judge(self._ledger.acknowledged, self._found, self._seen)
             for example in verdict.examples:
                 self._violated(example)
+        for changes in report.changes:
+            for example in changes.examples:
+                self._violated(example)
+        report.writers = judge_writers(store.history())
+        for intruder in report.writers.intruders:
+            self._violated(f"two writers: {intruder}")
         self._judge_disks(cluster)
         report.violations += report.shortfalls()
         for node_id, broker in cluster.brokers.items():
@@ -181,6 +219,8 @@ class Run:
 
 def _line(done: Inflicted, acknowledged: int) -> str:
     who = f"broker {done.broker}{' (controller)' if done.was_controller else ''}, leader of {done.led}"
+    if not done.broker:
+        who = "(all brokers)"
     silences = " ".join(f"{silence:.2f}" for silence in done.silences_s)
     ended = ", ended by its peers" if done.killed_by_peers else ""
     back = "back" if done.is_hasty else "whole again"

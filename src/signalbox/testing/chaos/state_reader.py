@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,6 +65,10 @@ class StateReader:
         entry = self._entries.read(layout.topic_path(topic))
         return {} if entry is None else decode_topic_assignment(topic, entry.data).replicas
 
+    def below(self, path: str) -> dict[str, Entry]:
+        """An entry and everything under it, by path; empty when it is not there."""
+        return self._entries.read_tree(path)
+
     def what_is_missing(self, brokers: int) -> str:
         """Why the cluster is not whole (no controller, a broker not registered, a replica out of sync); "" if it is."""
         if self.controller_id() == NOBODY:
@@ -77,7 +82,10 @@ class StateReader:
                 continue
             topic, _, partition = path.removeprefix(layout.TOPICS + "/").removesuffix("/state").split("/")
             state = decode_partition_state(path, entry.data, entry.version)
-            replicas = decode_topic_assignment(topic, tree[layout.topic_path(topic)].data).replicas[int(partition)]
+            if layout.topic_path(topic) not in tree:
+                return f"{topic} was being deleted"  # ZooKeeper's tree is not read in one piece
+            assigned = decode_topic_assignment(topic, tree[layout.topic_path(topic)].data).replicas
+            replicas = assigned.get(int(partition), ())
             if state.leader == NOBODY or set(state.isr) != set(replicas):
                 return f"{topic}-{partition}: leader {state.leader}, in sync {list(state.isr)} of {list(replicas)}"
         return ""
@@ -98,7 +106,9 @@ def state_in_zookeeper(connect: str) -> Iterator[StateReader]:
     """Of a cluster whose metadata is in an ensemble (`zookeeper.connect`)."""
     from kazoo.client import KazooClient  # only a cluster on ZooKeeper needs it
 
-    client = KazooClient(connect)
+    # The ensemble has faults too: a read waits until it is over, and nobody needs to be told of each try.
+    quiet = logging.Logger("the state reader's kazoo", logging.CRITICAL)
+    client = KazooClient(connect, command_retry={"max_tries": -1, "max_delay": 0.5}, logger=quiet)
     client.start()
     try:
         yield StateReader(_ZooKeeperEntries(client))
@@ -115,7 +125,7 @@ class _ZooKeeperEntries:
         from kazoo.exceptions import NoNodeError
 
         try:
-            data, stat = self._client.get(path)
+            data, stat = self._client.retry(self._client.get, path)
         except NoNodeError:
             return None
         return Entry(data, stat.version, stat.czxid, stat.ctime, stat.ephemeralOwner)
@@ -124,7 +134,7 @@ class _ZooKeeperEntries:
         from kazoo.exceptions import NoNodeError
 
         try:
-            return sorted(self._client.get_children(path))
+            return sorted(self._client.retry(self._client.get_children, path))
         except NoNodeError:
             return []
 

@@ -1,39 +1,76 @@
-"""The metadata stores a run can be made on: how brokers are told of one, and how its state is read."""
+"""The metadata stores a run can be made on: how brokers are told of one, how its state is read, what can befall it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from signalbox.testing.chaos.faults import Act
+from signalbox.testing.chaos.plan import Kind
 from signalbox.testing.chaos.state_reader import StateReader, state_in_file, state_in_zookeeper
+from signalbox.testing.chaos.store_faults import ensemble_faults, file_faults
+from signalbox.testing.chaos.writers.file_history import history_of_file, make_observed
+from signalbox.testing.chaos.writers.one_writer import Written
+from signalbox.testing.chaos.writers.transaction_log import history_of_log
+from signalbox.testing.process_cluster import ProcessCluster
+from signalbox.testing.switchboard_thread import SwitchboardThread
 from signalbox.testing.zookeeper import ensemble
+
+_CHROOT = "/signalbox"
+_MOST_BROKERS = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`settings` go into each broker's properties."""
+    """`settings` go into each broker's properties, `per_broker` into that broker's, `module` is what brokers run;
+    `history` tells who wrote what when the run is over."""
 
     settings: dict[str, str]
     state: Callable[[], AbstractContextManager[StateReader]]
+    acts: Callable[[ProcessCluster], Mapping[Kind, Act]]
+    history: Callable[[], Iterable[Written]]
+    module: str = "signalbox.wiring.serve"
+    per_broker: dict[int, dict[str, str]] = field(default_factory=dict)
 
 
 @contextmanager
-def _sqlite(folder: Path, session_ms: int) -> Iterator[Store]:
+def _sqlite(folder: Path, session_ms: int, board: SwitchboardThread | None = None) -> Iterator[Store]:
     file = folder / "metadata.db"
-    settings = {"metadata.store": f"sqlite:{file}", "broker.session.timeout.ms": str(session_ms)}
-    yield Store(settings, partial(state_in_file, file))
+    make_observed(file)
+    yield Store(
+        {"metadata.store": f"sqlite:{file}", "broker.session.timeout.ms": str(session_ms)},
+        partial(state_in_file, file),
+        lambda cluster: file_faults(cluster, file),
+        partial(history_of_file, file),
+        module="signalbox.testing.chaos.writers.observed_broker",
+    )
 
 
 @contextmanager
-def _zookeeper(folder: Path, session_ms: int) -> Iterator[Store]:
+def _zookeeper(folder: Path, session_ms: int, board: SwitchboardThread | None = None) -> Iterator[Store]:
+    """With a switchboard every broker reaches the ensemble by a line of its own."""
     with ensemble(folder) as (server,):
-        connect = f"{server.address}/signalbox"
-        settings = {"metadata.store": f"zookeeper:{connect}", "zookeeper.session.timeout.ms": str(session_ms)}
-        yield Store(settings, partial(state_in_zookeeper, connect))
+        lines: dict[int, str] = {}
+        per_broker = {}
+        for broker_id in range(1, _MOST_BROKERS + 1):
+            if board is not None:
+                lines[broker_id] = f"store of broker {broker_id}"
+                host, port = board.add_line(lines[broker_id], ("127.0.0.1", server.port))
+                per_broker[broker_id] = {"metadata.store": f"zookeeper:{host}:{port}{_CHROOT}"}
+        yield Store(
+            {
+                "metadata.store": f"zookeeper:{server.address}{_CHROOT}",
+                "zookeeper.session.timeout.ms": str(session_ms),
+            },
+            partial(state_in_zookeeper, server.address + _CHROOT),
+            lambda cluster: ensemble_faults(server, board, lines),
+            partial(history_of_log, server.data_folder, _CHROOT),
+            per_broker=per_broker,
+        )
 
 
-STORES: dict[str, Callable[[Path, int], AbstractContextManager[Store]]] = {"sqlite": _sqlite, "zookeeper": _zookeeper}
-"""By name: given a folder and the session timeout in ms, the running store."""
+STORES: dict[str, Callable[..., AbstractContextManager[Store]]] = {"sqlite": _sqlite, "zookeeper": _zookeeper}
+"""By name: given a folder, the session timeout in ms and perhaps a switchboard, the running store."""

@@ -1,0 +1,64 @@
+"""One connection to one broker, one request at a time, no second try: what became of a change must be known."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import Any
+
+from signalbox.client.wire_frames import api_key_of, decode_response, encode_request
+from signalbox.protocol.api_table import API_TABLE
+
+_CLIENT_ID = "chaos-changes"
+
+
+class NotSent(ConnectionError):
+    """No connection: the broker cannot know of the request."""
+
+
+class AnswerLost(ConnectionError):
+    """The request, or part of it, was sent, and no answer came."""
+
+
+class Caller:
+    """Dials at once. NotSent."""
+
+    def __init__(self, address: str, timeout_s: float) -> None:
+        host, _, port = address.rpartition(":")
+        self._correlation_id = 0
+        try:
+            self._socket = socket.create_connection((host, int(port)), timeout=timeout_s)
+        except OSError as error:
+            raise NotSent(f"{address}: {error}") from error
+
+    def __enter__(self) -> Caller:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def ask(self, request: Any) -> Any:
+        """The answer at the highest version that the API table has. AnswerLost, after which the connection is of no
+        use."""
+        row = API_TABLE[api_key_of(request)]
+        self._correlation_id += 1
+        payload = b"".join(encode_request(request, row.max_version, self._correlation_id, _CLIENT_ID))
+        try:
+            self._socket.sendall(struct.pack(">i", len(payload)) + payload)
+            size_bytes = struct.unpack(">i", self._exactly(4))[0]
+            answer = self._exactly(size_bytes)
+        except OSError as error:
+            raise AnswerLost(str(error)) from error
+        return decode_response(row.response, answer, row.max_version)
+
+    def _exactly(self, size_bytes: int) -> bytes:
+        data = bytearray()
+        while len(data) < size_bytes:
+            piece = self._socket.recv(size_bytes - len(data))
+            if not piece:
+                raise AnswerLost("the connection was closed")
+            data += piece
+        return bytes(data)

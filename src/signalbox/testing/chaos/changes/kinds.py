@@ -1,0 +1,11 @@
+"""The kinds of entities whose changes a run makes and judges; another kind is another file and another row."""
+
+from __future__ import annotations
+
+from signalbox.testing.chaos.changes.acl import Acls
+from signalbox.testing.chaos.changes.kind import Kind
+from signalbox.testing.chaos.changes.quota import Quotas
+from signalbox.testing.chaos.changes.scram_user import ScramUsers
+from signalbox.testing.chaos.changes.topic import Topics
+
+KINDS: tuple[Kind, ...] = (Topics(), Acls(), Quotas(), ScramUsers())

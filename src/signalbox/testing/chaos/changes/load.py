@@ -1,0 +1,77 @@
+"""Clients that change metadata: a thread each, entities of one kind in random order, any broker, every fault."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from random import Random
+
+from signalbox.testing.chaos.changes.caller import AnswerLost, Caller, NotSent
+from signalbox.testing.chaos.changes.kind import Kind
+from signalbox.testing.chaos.changes.model import Change, History
+
+_ENTITIES = 4  # that are changed in turn; one that has to be left alone is replaced
+_PAUSE_S = 0.08
+_TIMEOUT_S = 5.0
+
+Addresses = Callable[[], Sequence[str]]
+
+
+class SteadyChanger:
+    """Its entities are called after `number`; `histories` may be read once `stop` has returned. `addresses` gives the
+    brokers to choose from."""
+
+    def __init__(self, number: int, kind: Kind, addresses: Addresses, seed: int) -> None:
+        self.kind = kind
+        self.histories: list[History] = []
+        self._number = number
+        self._addresses = addresses
+        self._random = Random(f"{kind.name} {number} {seed}")
+        self._callers: dict[str, Caller] = {}
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"changes of {kind.name} {number}", daemon=True)
+        self._active = [self._new() for _ in range(_ENTITIES)]
+
+    def start(self) -> None:
+        """Begin to change."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the change at hand."""
+        self._stopping.set()
+        self._thread.join()
+        for caller in self._callers.values():
+            caller.close()
+
+    def _new(self) -> History:
+        history = History(f"{self.kind.prefix}{self._number}-{len(self.histories)}")
+        self.histories.append(history)
+        return history
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._random.uniform(0, 2 * _PAUSE_S)):
+            place = self._random.randrange(_ENTITIES)
+            if self._active[place].is_closed:
+                self._active[place] = self._new()
+            history = self._active[place]
+            state = self._random.choice(sorted(history.possible(), key=sorted))
+            self._make(history, self.kind.draw(history.entity, state, self._random))
+
+    def _make(self, history: History, change: Change) -> None:
+        """One try at any broker that can be reached."""
+        addresses = list(self._addresses())
+        self._random.shuffle(addresses)
+        for address in addresses:
+            try:
+                caller = self._callers.get(address) or Caller(address, _TIMEOUT_S)
+            except NotSent:
+                continue
+            self._callers[address] = caller
+            try:
+                response = caller.ask(change.request)
+            except AnswerLost as error:
+                self._callers.pop(address).close()
+                history.lose(change, str(error) or "no answer")
+            else:
+                history.answer(change, self.kind.error_of(response))
+            return

@@ -1,0 +1,132 @@
+"""One entity's history of changes, and the states it may be in: the ledger of metadata changes. Pure.
+
+Changes of an entity are asked for one after the other. An answer says what a change did. A change without an answer
+may have been made wholly, or not at all, or may yet be made: a stopped broker passes on what it had taken in when it
+goes on. So a history keeps every *world* that agrees with all answers: a state, and the unanswered changes that have
+not been made in it. No world left means that an answer was false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from signalbox.protocol.error_table import Error
+
+State = frozenset[tuple[str, str]]
+"""What is so of an entity, as facts (name, value); empty when it is not there."""
+
+NOT_THERE: State = frozenset()
+GONE: State = frozenset({("deleted", "")})
+"""Not there either, but what it left may still be on its way out."""
+
+MOST_UNANSWERED = 3  # after so many an entity is left as it is: every one of them doubles the worlds
+
+NO_CHANGE = frozenset(
+    {Error.INVALID_REPLICATION_FACTOR, Error.THROTTLING_QUOTA_EXCEEDED, Error.CLUSTER_AUTHORIZATION_FAILED}
+)
+"""Refusals that depend on the cluster's condition and leave every state as it was."""
+
+UNCERTAIN = frozenset(
+    {
+        Error.NOT_CONTROLLER,
+        Error.REQUEST_TIMED_OUT,
+        Error.UNKNOWN_SERVER_ERROR,
+        Error.COORDINATOR_NOT_AVAILABLE,
+        Error.NETWORK_EXCEPTION,
+    }
+)
+"""Answers that do not say whether the change was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`request` is what to send; `outcomes`: for a state, the states it may lead to, and the answer with each."""
+
+    text: str
+    request: Any
+    outcomes: Callable[[State], Iterable[tuple[State, Error]]]
+
+
+_World = tuple[State, frozenset[int]]
+
+
+@dataclass
+class History:
+    """Of one entity. `contradictions` are answers that no world allows, in words."""
+
+    entity: str
+    acknowledged: int = 0
+    refused: int = 0
+    contradictions: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    _unanswered: list[Change] = field(default_factory=list)
+    _worlds: set[_World] = field(default_factory=lambda: {(NOT_THERE, frozenset())})
+
+    @property
+    def unanswered(self) -> int:
+        return len(self._unanswered)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it should be left alone."""
+        return self.unanswered >= MOST_UNANSWERED or bool(self.contradictions)
+
+    def possible(self) -> set[State]:
+        """Every state that it may be in now."""
+        return {NOT_THERE if state == GONE else state for state, _ in self._grown()}
+
+    def answer(self, change: Change, error: Error) -> None:
+        """A change was asked for and answered."""
+        if error in UNCERTAIN:
+            self.lose(change, error.name)
+            return
+        self.told.append(f"{change.text}: {error.name}")
+        self.acknowledged += error == Error.NONE
+        self.refused += error != Error.NONE
+        if error in NO_CHANGE:
+            return
+        before = self._grown()
+        after = {(state, left) for world, left in before for state, answer in change.outcomes(world) if answer == error}
+        if not after:
+            states = "; ".join(sorted(described(state) for state, _ in before))
+            self.contradictions.append(f"{self.entity}: {change.text} was answered {error.name}, but it was {states}")
+            return
+        self._worlds = after
+
+    def lose(self, change: Change, reason: str) -> None:
+        """A change was asked for, and nobody can say whether it was, or will be, made."""
+        self.told.append(f"{change.text}: {reason}")
+        number = len(self._unanswered)
+        self._unanswered.append(change)
+        self._worlds = {(state, left | {number}) for state, left in self._worlds}
+
+    def _grown(self) -> set[_World]:
+        """The worlds, with any of the unanswered changes made in any order."""
+        grown, fresh = set(self._worlds), list(self._worlds)
+        while fresh:
+            state, left = fresh.pop()
+            for number in left:
+                for after, _ in self._unanswered[number].outcomes(state):
+                    world = (after, left - {number})
+                    if world not in grown:
+                        grown.add(world)
+                        fresh.append(world)
+        return grown
+
+
+def described(state: State) -> str:
+    """For people: `partitions=3 retention.ms=1000`."""
+    return " ".join(f"{name}={value}" for name, value in sorted(state)) or "not there"
+
+
+def with_facts(state: State, facts: dict[str, str | None]) -> State:
+    """The state with these facts set, or (None) without them."""
+    kept = {(name, value) for name, value in state if name not in facts}
+    return frozenset(kept | {(name, value) for name, value in facts.items() if value is not None})
+
+
+def fact(state: State, name: str) -> str | None:
+    """The value of one fact."""
+    return dict(state).get(name)

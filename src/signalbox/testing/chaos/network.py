@@ -1,0 +1,59 @@
+"""The wires between the brokers and to them: every advertised address is a line of the switchboard, to be cut.
+
+A line leads to one listener of one broker, whoever calls. So a cut takes a broker's callers away (clients, followers,
+the controller), in both directions or in that of the answers alone, while it may still call others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from signalbox.testing.switchboard_line import Target
+from signalbox.testing.switchboard_thread import SwitchboardThread
+
+LISTENERS = ("CLIENT", "REPLICATION", "CONTROL")  # in the order of a broker's ports (`testing/process_cluster.py`)
+_HOST = "127.0.0.1"
+
+
+class Network:
+    """Brokers 1..n, which listen from `broker_port` on; lines take `ports_needed` ports from `line_port` on."""
+
+    def __init__(self, board: SwitchboardThread, brokers: int, broker_port: int, line_port: int) -> None:
+        self._board = board
+        self._lines: dict[int, list[str]] = {}
+        self.settings: dict[int, dict[str, str]] = {}
+        for broker_id in range(1, brokers + 1):
+            base = len(LISTENERS) * (broker_id - 1)
+            addresses = {}
+            for place, listener in enumerate(LISTENERS):
+                name = f"{listener} of broker {broker_id}"
+                home: Target = (_HOST, broker_port + base + place)
+                addresses[listener] = board.add_line(name, home, line_port + base + place)
+                self._lines.setdefault(broker_id, []).append(name)
+            advertised = ",".join(f"{listener}://{host}:{port}" for listener, (host, port) in addresses.items())
+            self.settings[broker_id] = {"advertised.listeners": advertised}
+
+    @staticmethod
+    def ports_needed(brokers: int) -> int:
+        return brokers * len(LISTENERS)
+
+    def refuse(self, broker_id: int) -> None:
+        """Open connections are cut, new ones refused."""
+        self._each(broker_id, self._board.refuse)
+
+    def stall(self, broker_id: int) -> None:
+        """Connections are taken and stay; no byte is passed on, in either direction."""
+        self._each(broker_id, self._board.blackhole)
+
+    def mute(self, broker_id: int) -> None:
+        """What is said to the broker arrives, what it answers does not."""
+        self._each(broker_id, self._board.mute)
+
+    def heal(self, broker_id: int) -> None:
+        """As before; what was held back arrives late."""
+        self._each(broker_id, self._board.restore)
+
+    def _each(self, broker_id: int, act: Callable[[str], None]) -> None:
+        names: Iterable[str] = self._lines[broker_id]
+        for name in names:
+            act(name)

@@ -1,0 +1,23 @@
+"""`python -m signalbox.testing.chaos.writers.observed_broker server.properties`: the broker as it is, but its writes to
+a SQLite store are recorded there with its session (`file_history.py`)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from signalbox.metadata.store.sqlite.database import Database
+from signalbox.testing.chaos.writers.file_history import OBSERVE
+from signalbox.wiring.serve import main
+
+_open = Database.__init__
+
+
+def _open_observed(self: Database, path: Path) -> None:
+    _open(self, path)
+    self._connection.execute(OBSERVE)
+
+
+if __name__ == "__main__":
+    Database.__init__ = _open_observed  # type: ignore[method-assign]  # the one seam every connection goes through
+    sys.exit(main(sys.argv[1:]))

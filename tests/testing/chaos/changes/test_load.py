@@ -1,0 +1,81 @@
+"""Every kind of change on a real cluster in peace: all is answered, and the store and all brokers agree with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from signalbox.protocol.error_table import Error
+from signalbox.testing.chaos.changes.caller import AnswerLost, Caller, NotSent
+from signalbox.testing.chaos.changes.final_look import look
+from signalbox.testing.chaos.changes.kind import Kind
+from signalbox.testing.chaos.changes.kinds import KINDS
+from signalbox.testing.chaos.changes.load import SteadyChanger
+from signalbox.testing.chaos.changes.model import NOT_THERE, Change
+from signalbox.testing.chaos.free_ports import free_ports
+from signalbox.testing.chaos.state_reader import state_in_file
+from signalbox.testing.cluster import Cluster
+
+ENOUGH = 20
+GUARDED = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with Cluster(3, tmp_path_factory.mktemp("changes"), overrides=GUARDED) as running:
+        yield running
+
+
+def addresses(cluster: Cluster) -> dict[int, str]:
+    return dict(enumerate(cluster.bootstrap_servers.split(","), 1))
+
+
+def store_of(cluster: Cluster) -> Path:
+    return Path(str(cluster.nodes[1].config["metadata.store"]).removeprefix("sqlite:"))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_in_peace_every_change_is_made_everywhere(cluster: Cluster, kind: Kind) -> None:
+    changer = SteadyChanger(0, kind, lambda: list(addresses(cluster).values()), seed=5)
+    changer.start()
+    deadline = time.monotonic() + 30
+    while sum(each.acknowledged for each in changer.histories) < ENOUGH and time.monotonic() < deadline:
+        time.sleep(0.05)
+    changer.stop()
+    with state_in_file(store_of(cluster)) as state:
+        [verdict] = look([changer], state, addresses(cluster), 10)
+        assert verdict.examples == ()
+        assert verdict.acknowledged >= ENOUGH
+        assert verdict.unanswered == 0
+        # And it can fail: a change that was acknowledged, says the ledger, but never asked for.
+        history = changer.histories[0]
+        possible = next(iter(history.possible()))
+        unheard = next(
+            change
+            for change in (kind.draw(history.entity, possible, Random(number)) for number in range(100))
+            if all(after != possible for after, error in change.outcomes(possible) if error == Error.NONE)
+        )
+        history.answer(unheard, Error.NONE)
+        [verdict] = look([changer], state, addresses(cluster), 0)
+        assert verdict.lost == 1
+        assert history.entity in verdict.examples[0]
+
+
+def test_an_answer_that_does_not_come_is_lost_and_a_broker_that_is_not_there_was_not_asked(cluster: Cluster) -> None:
+    [kind] = [each for each in KINDS if each.name == "quota"]
+    nobody = f"127.0.0.1:{free_ports(1, Random())}"
+    with pytest.raises(NotSent):
+        Caller(nobody, 1.0)
+    with Caller(addresses(cluster)[1], 10.0) as caller:
+        change: Change = kind.draw("changed-user-x", NOT_THERE, Random(1))
+        assert kind.error_of(caller.ask(change.request)) == Error.NONE
+        caller.close()
+        with pytest.raises(AnswerLost):
+            caller.ask(change.request)

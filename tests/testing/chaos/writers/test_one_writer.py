@@ -1,0 +1,45 @@
+"""One session writes in each epoch: whoever else does is named, with the epoch and whose it was."""
+
+from __future__ import annotations
+
+from signalbox.testing.chaos.writers.one_writer import Writers, Written, judge_writers
+
+EPOCH, TOPIC = "/controller_epoch", "/brokers/topics/t"
+BEGIN = [
+    Written(1, 11, "/config/topics"),
+    Written(2, 12, "/kafka-acl/Topic"),
+    Written(3, 11, "/brokers/ids/1"),
+    Written(4, 12, "/brokers/ids/2"),
+    Written(5, 11, EPOCH),
+    Written(6, 11, "/controller"),
+    Written(6, 11, EPOCH),
+]
+
+
+def test_one_writer_after_another() -> None:
+    history = [
+        *BEGIN,
+        Written(7, 11, TOPIC),
+        Written(7, 11, "/config/changes/config_change_0000000001"),
+        Written(8, 12, "/log_dir_event_notification/log_dir_event_1"),
+        Written(9, 11, "/brokers/ids/2"),
+        Written(10, 12, "/controller"),
+        Written(10, 12, EPOCH),
+        Written(11, 12, TOPIC),
+    ]
+    assert judge_writers(history) == Writers((1, 2), 2, ())
+
+
+def test_a_controller_that_writes_after_its_successor_is_an_intruder() -> None:
+    found = judge_writers([*BEGIN, Written(7, 12, EPOCH), Written(8, 11, TOPIC), Written(9, 12, TOPIC)])
+    assert found.intruders == (
+        "commit 8 to /brokers/topics/t by broker 1 (session b) in epoch 2, whose controller is broker 2 (session c)",
+    )
+    assert found.commits == 2
+
+
+def test_the_same_broker_with_another_session_is_another_writer() -> None:
+    again = judge_writers([*BEGIN, Written(7, 99, "/brokers/ids/1"), Written(8, 99, "/config/users/alice")])
+    assert len(again.intruders) == 1
+    many = judge_writers([*BEGIN, *(Written(number, 99, TOPIC) for number in range(7, 20))])
+    assert many.intruders[-1] == "and 8 more"

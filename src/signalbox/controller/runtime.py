@@ -34,15 +34,14 @@ from signalbox.controller.housekeeping import housekeeping
 from signalbox.controller.ports import BrokerChannels, BrokerProbe, Requester
 from signalbox.controller.refusals import refuse
 from signalbox.controller.store_news import StoreNews
-from signalbox.controller.succession import claim_of_the_dead
+from signalbox.controller.suspects import Suspects
 from signalbox.controller.token_control import expire_tokens
 from signalbox.controller.turn import Pending, Turn
 from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.delegation_token import TOKEN_FOLDERS
-from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.layout import create_roots
-from signalbox.metadata.store.port import CommitRefused, Delete, FencedOut, MetadataStore, SessionLost, StoreError
+from signalbox.metadata.store.port import FencedOut, MetadataStore, SessionLost, StoreError
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
@@ -94,7 +93,7 @@ class Controller:
         self._tasks: set[asyncio.Task[None]] = set()
         self._racing: asyncio.Task[None] | None = None
         self._cancel_watch: Callable[[], None] | None = None
-        self._suspects: set[int] = set()
+        self._suspects = Suspects(store, neighbours.probe, self._spawn)
         self._knows = False  # what the cache holds is of this term
         self._dead_claim: int | None = None  # a claim whose owner is known to be dead, by its creation id
 
@@ -152,18 +151,14 @@ class Controller:
     def broker_connection_lost(self, broker_id: int) -> None:
         """A hint: a connection of this broker closed. Confirmed at once; acted on without waiting for its session."""
         known = self._context.brokers.get(broker_id) if self._context else None
-        if known is not None and broker_id != self._node_id and broker_id not in self._suspects:
-            self._suspects.add(broker_id)
-            confirming = self._spawn(self._expel_if_dead(known))
-            confirming.add_done_callback(lambda done: self._suspects.discard(broker_id))
+        if known is not None and self._claim is not None and broker_id != self._node_id:
+            self._suspects.look_at_broker(known, self._claim.fence, self._still_knows)
 
     def controller_refuses(self, node_id: int) -> None:
         """A hint: the controller's channel was closed and cannot be opened again. If it is dead, its claim is replaced
         without waiting for its session."""
-        if not self.is_active and node_id == self._controller_id and node_id not in self._suspects:
-            self._suspects.add(node_id)
-            confirming = self._spawn(self._succeed_if_dead(node_id))
-            confirming.add_done_callback(lambda done: self._suspects.discard(node_id))
+        if not self.is_active and node_id == self._controller_id:
+            self._suspects.look_at_controller(node_id, self._controller_is_dead)
 
     # The race
 
@@ -362,33 +357,13 @@ class Controller:
             self._enqueue(Pending(lambda now: chore(now, self._inputs)))
             await asyncio.sleep(min(every_s, _A_DAY_S))
 
-    async def _expel_if_dead(self, broker: LiveBroker) -> None:
-        probe, claim = self._neighbours.probe, self._claim
-        broker_id = broker.registration.broker_id
-        if probe is None or claim is None or not await probe.confirm_dead(broker_id, broker.registration.endpoints):
-            return
-        known = self._context.brokers.get(broker_id) if self._context else None
-        if known is None or known.broker_epoch != broker.broker_epoch:
-            return
-        log.info("broker %d refuses connections: its registration is removed before its session ends", broker_id)
-        try:
-            # Its entry goes; should it live after all, it registers again with a new epoch.
-            await self._store.commit([Delete(layout.broker_id_path(broker_id))], claim.fence)
-        except (CommitRefused, StoreError) as error:
-            log.info("broker %d is not removed: %s", broker_id, error)
+    def _still_knows(self, broker: LiveBroker) -> bool:
+        known = self._context.brokers.get(broker.registration.broker_id) if self._context else None
+        return known is not None and known.broker_epoch == broker.broker_epoch
 
-    async def _succeed_if_dead(self, controller_id: int) -> None:
-        if self._neighbours.probe is None:
-            return
-        try:
-            claim = await claim_of_the_dead(self._store, self._neighbours.probe, controller_id)
-        except (StoreError, BadEntry) as error:
-            log.info("whether controller %d is dead cannot be told: %s", controller_id, error)
-            return
-        if claim is not None:
-            log.info("controller %d refuses connections: its claim is replaced before its session ends", controller_id)
-            self._dead_claim = claim
-            self._wake.set()
+    def _controller_is_dead(self, claim: int) -> None:
+        self._dead_claim = claim
+        self._wake.set()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)

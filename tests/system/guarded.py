@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,9 +41,9 @@ ADMIN_PASSWORD = "first-s3cret"
 
 class Guarded(ProcessCluster):
     """Every listener wants SCRAM, and nobody stands in a login module: `admin`, whom the brokers log in by as well, was
-    added to the store by `signalbox store format`."""
+    added to the store by `signalbox store format`. `more` are keys of every server.properties over these."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, more: Mapping[str, str] | None = None) -> None:
         overrides = {
             **QUICK,
             "listener.security.protocol.map": ",".join(f"{name}:SASL_PLAINTEXT" for name in _LISTENERS),
@@ -55,14 +56,13 @@ class Guarded(ProcessCluster):
         for name in _LISTENERS:
             for mechanism in ("scram-sha-256", "scram-sha-512"):
                 overrides[f"listener.name.{name.lower()}.{mechanism}.sasl.jaas.config"] = jaas
-        super().__init__(folder, overrides=overrides)
+        self.store = (more or {}).get("metadata.store", f"sqlite:{folder / 'metadata.db'}")
+        super().__init__(folder, overrides={**overrides, **(more or {})})
         self.admin: AdminClient | None = None  # a client that nobody holds ends with its request under way
 
     def start(self) -> None:
         file = self.folder / "before.properties"
-        file.write_text(
-            f"node.id=1\nlisteners=PLAINTEXT://127.0.0.1:0\nmetadata.store=sqlite:{self.folder / 'metadata.db'}\n"
-        )
+        file.write_text(f"node.id=1\nlisteners=PLAINTEXT://127.0.0.1:0\nmetadata.store={self.store}\n")
         user = f"SCRAM-SHA-256=[name=admin,password={ADMIN_PASSWORD}]"
         assert signalbox("store", "format", "--config", str(file), "--add-scram", user).returncode == 0
         super().start()

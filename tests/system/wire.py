@@ -8,8 +8,9 @@ from typing import Any
 
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_response_header, encode_request_header
-from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from signalbox.security.sasl.scram import ScramClientExchange
 from signalbox.testing.process_cluster import ProcessCluster
 
 TIMEOUT_S = 15.0
@@ -104,6 +105,23 @@ def framed(payload: bytes) -> bytes:
 def dial(cluster: ProcessCluster, node_id: int = 1, listener: str = "CLIENT") -> Wire:
     """A connection to a broker's listener, by the address that it is bound to."""
     return Wire(str(cluster.brokers[node_id].ready["bound"][listener]))
+
+
+def log_in_by_scram(
+    wire: Wire, mechanism: str, user: str, password: str, *, token_auth: bool = False
+) -> SaslAuthenticateResponse:
+    """SCRAM on a fresh connection, or a renewal on an old one; the last SaslAuthenticate's answer."""
+    exchange = ScramClientExchange(mechanism, user, password, token_auth=token_auth)
+    assert wire.ask(ApiKey.SASL_HANDSHAKE, 1, SaslHandshakeRequest(mechanism=mechanism)).error_code == 0
+    token: bytes | None = exchange.first()
+    while token is not None:
+        answer: SaslAuthenticateResponse = wire.ask(
+            ApiKey.SASL_AUTHENTICATE, 2, SaslAuthenticateRequest(auth_bytes=token)
+        )
+        if answer.error_code:
+            return answer
+        token = exchange.respond(bytes(answer.auth_bytes))
+    return answer
 
 
 def log_in(wire: Wire, user: str, password: str) -> int:

@@ -1,0 +1,70 @@
+"""`signalbox token`: made, shown, renewed, ended; the HMAC is asked for or comes by the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from signalbox.cli.main import app
+from signalbox.testing.cluster import Cluster
+
+MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+OVERRIDES = {
+    "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
+    "listener.name.client.sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.client.plain.sasl.jaas.config": f'{MODULE} user_alice="s3cret";',
+    "delegation.token.secret.key": "the secret",
+    "audit.enable": "false",
+}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CliRunner]:
+    """A command line that logs in as alice."""
+    file: Path = tmp_path_factory.mktemp("alice") / "alice.properties"
+    login = f'{MODULE} username="alice" password="s3cret";'
+    file.write_text(f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config={login}\n")
+    with Cluster(brokers=1, overrides=OVERRIDES) as cluster:
+        yield CliRunner(env={"SIGNALBOX_BOOTSTRAP": cluster.bootstrap_servers, "SIGNALBOX_COMMAND_CONFIG": str(file)})
+
+
+def rows(text: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if "│" in line]
+
+
+def test_create_describe_renew_and_expire(told: CliRunner) -> None:
+    made = told.invoke(app, ["token", "create", "--renewer", "User:bob", "--max-lifetime-ms", "60000"])
+    [row] = rows(made.stdout)
+    token_id, hmac, *rest = row
+    assert rest[:3] == ["User:alice", "User:alice", "User:bob"]
+    assert rest[4] == rest[5], "it ends with its last moment"
+    assert rows(told.invoke(app, ["token", "describe"]).stdout) == [[token_id, *rest]], "no HMAC unless asked for"
+    shown = told.invoke(app, ["token", "describe", "--show-hmac", "--owner", "User:alice"])
+    assert rows(shown.stdout) == [row]
+    renewed = told.invoke(app, ["token", "renew", "--period-ms", "30000"], input=f"{hmac}\n")
+    assert "the token is good until 20" in renewed.stdout
+    assert hmac not in renewed.output
+    env = {"SIGNALBOX_TOKEN_HMAC": hmac}
+    assert "the token ends at 20" in told.invoke(app, ["token", "expire", "--period-ms", "9000"], env=env).stdout
+    assert "the token has ended at 20" in told.invoke(app, ["token", "expire"], env=env).stdout
+    assert rows(told.invoke(app, ["token", "describe"]).stdout) == []
+
+
+def test_what_is_refused_is_one_line(told: CliRunner, run: Any, cluster: Cluster) -> None:
+    for arguments, says in (
+        (["expire", "--hmac", "aGk="], "DELEGATION_TOKEN_NOT_FOUND"),
+        (["renew", "--hmac", "?"], "an HMAC is base64"),
+        (["create", "--owner", "alice"], "User:alice"),
+        (["create", "--renewer", "Group:g"], "INVALID_PRINCIPAL_TYPE"),
+    ):
+        result = told.invoke(app, ["token", *arguments])
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert says in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+    in_the_open = run("token", "describe")
+    assert (in_the_open.exit_code, in_the_open.stdout) == (1, "")
+    assert "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED" in in_the_open.stderr

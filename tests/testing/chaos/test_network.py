@@ -37,7 +37,7 @@ def test_every_listener_of_every_broker_has_a_line(network: tuple[Network, str])
     made, address = network
     assert list(made.settings) == [1, 2]
     advertised = [entry.split("://")[0] for entry in made.settings[2]["advertised.listeners"].split(",")]
-    assert tuple(advertised) == LISTENERS
+    assert advertised == list(LISTENERS)
     with Caller(address, 5) as caller:
         assert answers(caller)
 

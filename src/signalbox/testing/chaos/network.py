@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterable
 from signalbox.testing.switchboard_line import Target
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
-LISTENERS = ("CLIENT", "REPLICATION", "CONTROL")  # in the order of a broker's ports (`testing/process_cluster.py`)
+LISTENERS = {"CLIENT": "PLAINTEXT", "REPLICATION": "PLAINTEXT", "CONTROL": "PLAINTEXT", "LOGIN": "SASL_PLAINTEXT"}
+"""With their protocols, in the order of a broker's ports."""
+
 _HOST = "127.0.0.1"
 
 
 class Network:
-    """Brokers 1..n, which listen from `broker_port` on; lines take `ports_needed` ports from `line_port` on."""
+    """Brokers 1..n, which listen from `broker_port` on; lines take `ports_needed` ports from `line_port` on. `settings`
+    are the keys of each broker that say so."""
 
     def __init__(self, board: SwitchboardThread, brokers: int, broker_port: int, line_port: int) -> None:
         self._board = board
@@ -24,14 +27,22 @@ class Network:
         self.settings: dict[int, dict[str, str]] = {}
         for broker_id in range(1, brokers + 1):
             base = len(LISTENERS) * (broker_id - 1)
-            addresses = {}
-            for place, listener in enumerate(LISTENERS):
+            bound, advertised = [], []
+            self._lines[broker_id] = []
+            for place, listener in enumerate(LISTENERS, base):
                 name = f"{listener} of broker {broker_id}"
-                home: Target = (_HOST, broker_port + base + place)
-                addresses[listener] = board.add_line(name, home, line_port + base + place)
-                self._lines.setdefault(broker_id, []).append(name)
-            advertised = ",".join(f"{listener}://{host}:{port}" for listener, (host, port) in addresses.items())
-            self.settings[broker_id] = {"advertised.listeners": advertised}
+                self._lines[broker_id].append(name)
+                home: Target = (_HOST, broker_port + place)
+                host, port = board.add_line(name, home, line_port + place)
+                bound.append(f"{listener}://{_HOST}:{broker_port + place}")
+                advertised.append(f"{listener}://{host}:{port}")
+            self.settings[broker_id] = {
+                "listeners": ",".join(bound),
+                "advertised.listeners": ",".join(advertised),
+                "listener.security.protocol.map": ",".join(
+                    f"{name}:{protocol}" for name, protocol in LISTENERS.items()
+                ),
+            }
 
     @staticmethod
     def ports_needed(brokers: int) -> int:

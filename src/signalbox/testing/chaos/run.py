@@ -11,8 +11,9 @@ from random import Random
 from typing import Any
 
 from signalbox.testing.chaos.broker_logs import noisiest, troubles
+from signalbox.testing.chaos.changes.caller import LOGIN_SETTINGS, USER
 from signalbox.testing.chaos.changes.final_look import look
-from signalbox.testing.chaos.changes.kinds import KINDS
+from signalbox.testing.chaos.changes.kinds import all_kinds
 from signalbox.testing.chaos.changes.load import SteadyChanger
 from signalbox.testing.chaos.faults import Inflicted, Inflictor, NotWhole, network_faults
 from signalbox.testing.chaos.free_ports import free_ports
@@ -47,7 +48,8 @@ OVERRIDES = {
     "leader.imbalance.check.interval.seconds": "5",
     "metrics.http.port": "-1",
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super.users": "User:ANONYMOUS",
+    "super.users": f"User:ANONYMOUS;User:{USER}",
+    **LOGIN_SETTINGS,
 }
 
 
@@ -104,10 +106,10 @@ class Run:
         members = [GroupMember(f"chaos-member-{number}", bootstrap, TOPIC) for number in range(MEMBERS)]
         rate = MIN_RATE * 2 / PRODUCERS
         producers = [SteadyProducer(number, bootstrap, TOPIC, rate, self._ledger) for number in range(PRODUCERS)]
-        addresses = [broker.address("CLIENT") for broker in cluster.brokers.values()]
+        addresses = [broker.address("LOGIN") for broker in cluster.brokers.values()]
         changers = [
             SteadyChanger(number, kind, lambda: addresses, self._report.seed)
-            for kind in KINDS
+            for kind in all_kinds()
             for number in range(CHANGERS)
         ]
         with ExitStack() as stack:
@@ -139,7 +141,7 @@ class Run:
             inflictor.wait_until_whole()
             self._found = read_everything(cluster.bootstrap(), TOPIC, PARTITIONS, _READ_TIMEOUT_S)
             self._wait_for_group(members)
-            brokers = {node_id: broker.address("CLIENT") for node_id, broker in cluster.brokers.items()}
+            brokers = {node_id: broker.address("LOGIN") for node_id, broker in cluster.brokers.items()}
             self._report.changes = look(changers, state, brokers, _AGREE_TIMEOUT_S)
 
     def _inflict(self, inflictor: Inflictor, started_s: float) -> None:

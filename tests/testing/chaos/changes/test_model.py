@@ -88,6 +88,13 @@ def test_uncertain_answers_are_none() -> None:
     assert history.possible() == {NOT_THERE, value(0), value(1), value(2)}
 
 
+def test_who_was_never_told_an_entitys_name_leaves_it_alone() -> None:
+    history = History("x")
+    history.lose(Change("make", None, lambda state: [(value(1), Error.NONE)], names_entity=True), "no answer")
+    assert history.is_closed
+    assert history.possible() == {NOT_THERE, value(1)}
+
+
 def test_facts() -> None:
     state = with_facts(value(1), {"name": "a", "value": None})
     assert state == {("name", "a")}

@@ -33,7 +33,7 @@ class Acls:
             return _removal(entity, random.choice(there))
         return _addition(entity, f"User:user-{random.randrange(_USERS)}")
 
-    def error_of(self, response: Any) -> Error:
+    def heard(self, entity: str, response: Any) -> Error:
         rows = getattr(response, "results", None) or getattr(response, "filter_results", None) or ()
         codes = [row.error_code for row in rows]
         return Error.of(max(codes, key=abs)) if codes else Error.UNKNOWN_SERVER_ERROR

@@ -8,6 +8,20 @@ from typing import Any
 
 from signalbox.client.wire_frames import api_key_of, decode_response, encode_request
 from signalbox.protocol.api_table import API_TABLE
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
+
+USER, PASSWORD = "chaos", "chaos-secret"
+LOGIN_SETTINGS = {
+    "sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.login.plain.sasl.jaas.config": (
+        f'org.apache.kafka.common.security.plain.PlainLoginModule required user_{USER}="{PASSWORD}";'
+    ),
+    "delegation.token.secret.key": "of-the-chaos",
+    "delegation.token.max.lifetime.ms": str(20_000 * 86_400_000),
+}
+"""What a broker with a listener LOGIN (SASL_PLAINTEXT) needs for `USER` to log in there and to have tokens."""
 
 _CLIENT_ID = "chaos-changes"
 
@@ -21,15 +35,21 @@ class AnswerLost(ConnectionError):
 
 
 class Caller:
-    """Dials at once. NotSent."""
+    """Dials at once, and logs in by PLAIN where it is told to. NotSent."""
 
-    def __init__(self, address: str, timeout_s: float) -> None:
+    def __init__(self, address: str, timeout_s: float, *, logs_in: bool = False) -> None:
         host, _, port = address.rpartition(":")
         self._correlation_id = 0
         try:
             self._socket = socket.create_connection((host, int(port)), timeout=timeout_s)
         except OSError as error:
             raise NotSent(f"{address}: {error}") from error
+        if logs_in:
+            try:
+                self._log_in()
+            except AnswerLost as error:
+                self.close()
+                raise NotSent(f"{address}: {error}") from error
 
     def __enter__(self) -> Caller:
         return self
@@ -53,6 +73,12 @@ class Caller:
         except OSError as error:
             raise AnswerLost(str(error)) from error
         return decode_response(row.response, answer, row.max_version)
+
+    def _log_in(self) -> None:
+        self.ask(SaslHandshakeRequest(mechanism="PLAIN"))
+        answer = self.ask(SaslAuthenticateRequest(auth_bytes=f"\0{USER}\0{PASSWORD}".encode()))
+        if answer.error_code:
+            raise AnswerLost(f"the login was answered {Error.of(answer.error_code).name}")
 
     def _exactly(self, size_bytes: int) -> bytes:
         data = bytearray()

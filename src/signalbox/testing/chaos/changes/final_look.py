@@ -40,6 +40,6 @@ def _one(kind: Kind, histories: Sequence[History], state: StateReader, brokers: 
         tree |= state.below(root)
     described: dict[int, States] = {}
     for broker_id, address in brokers.items():
-        with Caller(address, _ANSWER_S) as caller:
+        with Caller(address, _ANSWER_S, logs_in=True) as caller:
             described[broker_id] = kind.described(caller.ask)
     return judge_changes(kind.name, histories, kind.stored(tree), described)

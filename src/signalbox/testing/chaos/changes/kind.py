@@ -30,11 +30,11 @@ class Kind(Protocol):
         """The folders of the store where such entities are."""
         ...
 
-    def draw(self, entity: str, state: State, random: Random) -> Change:
-        """A change that makes sense in a state."""
+    def draw(self, entity: str, state: State, random: Random) -> Change | None:
+        """A change that makes sense in a state; None when the entity's story is over."""
         ...
 
-    def error_of(self, response: Any) -> Error:
+    def heard(self, entity: str, response: Any) -> Error:
         """How the only entry of a change's answer ended."""
         ...
 

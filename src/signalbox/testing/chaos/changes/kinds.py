@@ -1,4 +1,4 @@
-"""The kinds of entities whose changes a run makes and judges; another kind is another file and another row."""
+"""The kinds of entities whose changes a run makes and judges; another kind is another file and another name here."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from signalbox.testing.chaos.changes.acl import Acls
 from signalbox.testing.chaos.changes.kind import Kind
 from signalbox.testing.chaos.changes.quota import Quotas
 from signalbox.testing.chaos.changes.scram_user import ScramUsers
+from signalbox.testing.chaos.changes.token import Tokens
 from signalbox.testing.chaos.changes.topic import Topics
 
-KINDS: tuple[Kind, ...] = (Topics(), Acls(), Quotas(), ScramUsers())
+
+def all_kinds() -> tuple[Kind, ...]:
+    """Fresh ones: some remember what their answers said."""
+    return Topics(), Acls(), Quotas(), ScramUsers(), Tokens()

@@ -19,7 +19,7 @@ Addresses = Callable[[], Sequence[str]]
 
 class SteadyChanger:
     """Its entities are called after `number`; `histories` may be read once `stop` has returned. `addresses` gives the
-    brokers to choose from."""
+    brokers to choose from, at a listener where `caller.USER` logs in."""
 
     def __init__(self, number: int, kind: Kind, addresses: Addresses, seed: int) -> None:
         self.kind = kind
@@ -55,7 +55,11 @@ class SteadyChanger:
                 self._active[place] = self._new()
             history = self._active[place]
             state = self._random.choice(sorted(history.possible(), key=sorted))
-            self._make(history, self.kind.draw(history.entity, state, self._random))
+            change = self.kind.draw(history.entity, state, self._random)
+            if change is None:
+                self._active[place] = self._new()
+            else:
+                self._make(history, change)
 
     def _make(self, history: History, change: Change) -> None:
         """One try at any broker that can be reached."""
@@ -63,7 +67,7 @@ class SteadyChanger:
         self._random.shuffle(addresses)
         for address in addresses:
             try:
-                caller = self._callers.get(address) or Caller(address, _TIMEOUT_S)
+                caller = self._callers.get(address) or Caller(address, _TIMEOUT_S, logs_in=True)
             except NotSent:
                 continue
             self._callers[address] = caller
@@ -73,5 +77,5 @@ class SteadyChanger:
                 self._callers.pop(address).close()
                 history.lose(change, str(error) or "no answer")
             else:
-                history.answer(change, self.kind.error_of(response))
+                history.answer(change, self.kind.heard(history.entity, response))
             return

@@ -42,11 +42,14 @@ UNCERTAIN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`request` is what to send; `outcomes`: for a state, the states it may lead to, and the answer with each."""
+    """`request` is what to send; `outcomes`: for a state, the states it may lead to, and the answer with each.
+
+    `names_entity`: without the answer nobody can ask for anything more of the entity (a token's id is in it)."""
 
     text: str
     request: Any
     outcomes: Callable[[State], Iterable[tuple[State, Error]]]
+    names_entity: bool = False
 
 
 _World = tuple[State, frozenset[int]]
@@ -61,6 +64,7 @@ class History:
     refused: int = 0
     contradictions: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
+    _is_nameless: bool = False
     _unanswered: list[Change] = field(default_factory=list)
     _worlds: set[_World] = field(default_factory=lambda: {(NOT_THERE, frozenset())})
 
@@ -71,7 +75,7 @@ class History:
     @property
     def is_closed(self) -> bool:
         """Whether it should be left alone."""
-        return self.unanswered >= MOST_UNANSWERED or bool(self.contradictions)
+        return self.unanswered >= MOST_UNANSWERED or self._is_nameless or bool(self.contradictions)
 
     def possible(self) -> set[State]:
         """Every state that it may be in now."""
@@ -98,6 +102,7 @@ class History:
     def lose(self, change: Change, reason: str) -> None:
         """A change was asked for, and nobody can say whether it was, or will be, made."""
         self.told.append(f"{change.text}: {reason}")
+        self._is_nameless = self._is_nameless or change.names_entity
         number = len(self._unanswered)
         self._unanswered.append(change)
         self._worlds = {(state, left | {number}) for state, left in self._worlds}

@@ -28,7 +28,7 @@ class Quotas:
     def draw(self, entity: str, state: State, random: Random) -> Change:
         return _setting(entity, None if state and random.random() < 0.2 else float(random.randint(1, 1 << 30)))
 
-    def error_of(self, response: Any) -> Error:
+    def heard(self, entity: str, response: Any) -> Error:
         return Error.of(response.entries[0].error_code)
 
     def stored(self, tree: Mapping[str, Entry]) -> dict[str, State]:

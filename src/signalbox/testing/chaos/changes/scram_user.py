@@ -36,7 +36,7 @@ class ScramUsers:
             return _deletion(entity, there if random.random() < 0.5 else [random.choice(there)])
         return _setting(entity, random)
 
-    def error_of(self, response: Any) -> Error:
+    def heard(self, entity: str, response: Any) -> Error:
         return Error.of(response.results[0].error_code)
 
     def stored(self, tree: Mapping[str, Entry]) -> dict[str, State]:

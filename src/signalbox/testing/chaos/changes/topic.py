@@ -49,7 +49,7 @@ class Topics:
             return _more_partitions(entity, partitions + 1)
         return _configs(entity, None if number > 0.9 else _drawn_number(random))
 
-    def error_of(self, response: Any) -> Error:
+    def heard(self, entity: str, response: Any) -> Error:
         for field in ("topics", "responses", "results"):
             if rows := getattr(response, field, None):
                 return Error.of(rows[0].error_code)

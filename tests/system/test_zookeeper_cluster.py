@@ -75,6 +75,15 @@ def test_an_ensemble_loses_its_servers_one_after_another_and_all_at_once(tmp_pat
                     server.wait()
                 loaded.wait_until_whole()
                 create(admin, "whole-again")
+                for server in servers:
+                    server.kill()
+                loaded.wait_for_more(500)
+                for server in servers:
+                    server.start()
+                for server in servers:
+                    server.wait()
+                create(admin, "after-all")
+                loaded.wait_until_whole()
             loaded.judge()
 
 

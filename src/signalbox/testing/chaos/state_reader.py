@@ -35,6 +35,10 @@ class StateReader:
     def __init__(self, entries: Entries) -> None:
         self._entries = entries
 
+    def entry(self, path: str) -> Entry | None:
+        """An entry as it is stored."""
+        return self._entries.read(path)
+
     def controller_id(self) -> int:
         """The active controller, -1 while there is none."""
         entry = self._entries.read(layout.CONTROLLER)

@@ -1,0 +1,168 @@
+"""The metadata store fails under a running cluster: slow, gone and back, full, torn. Nothing acknowledged is lost, and
+nobody becomes a second controller for it."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from signalbox.metadata.layout import broker_id_path
+from signalbox.testing.chaos.free_ports import free_ports
+from signalbox.testing.chaos.state_reader import state_in_file, state_in_zookeeper
+from signalbox.testing.process_cluster import ProcessCluster
+from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
+from tests.system import provision
+from tests.system.clusters import QUICK, until
+from tests.system.loaded import SESSION_S, TOPIC, LoadedCluster
+from tests.system.test_zookeeper_cluster import create
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M1", "M3")]
+
+_LIMIT_BYTES = 600_000
+_LARGE = 4_000  # partitions: more than the limit lets the store's log grow by
+
+
+def admin(cluster: ProcessCluster) -> AdminClient:
+    return AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
+
+
+@contextmanager
+def on_zookeeper(folder: Path, session_s: float) -> Iterator[tuple[ZooKeeperServer, LoadedCluster]]:
+    """A cluster with one ZooKeeper server, and a topic to load."""
+    provision.zookeeper()
+    with ensemble(folder / "ensemble") as (server,):
+        connect = f"{server.address}/failures"
+        session = {"zookeeper.session.timeout.ms": str(int(session_s * 1000))}
+        settings = {**QUICK, **session, "metadata.store": f"zookeeper:{connect}"}
+        cluster = ProcessCluster(folder / "cluster", 3, first_port=free_ports(9, Random()), overrides=settings)
+        with cluster, state_in_zookeeper(connect) as state:
+            create(admin(cluster), TOPIC)
+            yield server, LoadedCluster(cluster, state)
+
+
+def test_a_slow_store_and_one_that_restarts_cost_no_session(tmp_path: Path) -> None:
+    """Shorter than the sessions: changes wait and are made, once; no term and no registration ends."""
+    with on_zookeeper(tmp_path, session_s=20) as (server, loaded):
+        loaded.wait_until_whole()
+        before = {node_id: registration(loaded, node_id) for node_id in loaded.cluster.brokers}
+        epoch, asking = loaded.state.controller_epoch(), admin(loaded.cluster)
+        with loaded.load():
+            for number in range(3):
+                server.pause()
+                waiting = asking.create_topics([NewTopic(f"slow-{number}", 3, 3)], operation_timeout=20)
+                loaded.wait_for_more(300)
+                server.resume()
+                waiting[f"slow-{number}"].result(30)
+            server.kill()
+            loaded.wait_for_more(500)
+            server.start()
+            server.wait()
+            create(asking, "after-the-restart")
+            loaded.wait_until_whole()
+        assert loaded.state.controller_epoch() == epoch
+        assert {node_id: registration(loaded, node_id) for node_id in loaded.cluster.brokers} == before
+        loaded.judge()
+
+
+def registration(loaded: LoadedCluster, node_id: int) -> int:
+    """The broker epoch."""
+    entry = loaded.state.entry(broker_id_path(node_id))
+    return -1 if entry is None else entry.creation_id
+
+
+def test_a_broker_that_sleeps_longer_than_its_session_comes_back_as_a_new_one(tmp_path: Path) -> None:
+    """Silence only, nobody hung up: its session ends, others lead, and when it wakes it registers again."""
+    with on_zookeeper(tmp_path, SESSION_S) as (_, loaded):
+        loaded.wait_until_whole()
+        controller = loaded.controller()
+        sleeper = next(node_id for node_id in loaded.cluster.brokers if node_id != controller)
+        with loaded.load():
+            before = registration(loaded, sleeper)
+            loaded.cluster.pause(sleeper)
+            until(lambda: registration(loaded, sleeper) == -1, "the end of its session")
+            until(lambda: sleeper not in loaded.state.leaders(TOPIC).values(), "other leaders")
+            loaded.wait_for_more(500)
+            loaded.cluster.resume(sleeper)
+            loaded.wait_until_whole()
+            assert registration(loaded, sleeper) > before
+        loaded.judge()
+
+
+@pytest.fixture
+def on_sqlite(tmp_path: Path) -> Iterator[ProcessCluster]:
+    with ProcessCluster(tmp_path, 3, overrides={**QUICK, "audit.enable": "false"}) as cluster:
+        yield cluster
+
+
+def limit_files(cluster: ProcessCluster, limit_bytes: int) -> None:
+    """As a full disk does it: what would make a file longer than that fails, in every broker."""
+    for broker in cluster.brokers.values():
+        assert broker.process is not None
+        hard = resource.prlimit(broker.process.pid, resource.RLIMIT_FSIZE)[1]
+        resource.prlimit(broker.process.pid, resource.RLIMIT_FSIZE, (limit_bytes, hard))
+
+
+def test_a_full_disk_refuses_what_does_not_fit_and_nothing_is_half_made(on_sqlite: ProcessCluster) -> None:
+    asking, file = admin(on_sqlite), on_sqlite.folder / "metadata.db"
+    create(asking, "before")
+    limit_files(on_sqlite, _LIMIT_BYTES)
+    with pytest.raises(KafkaException):
+        asking.create_topics([NewTopic("large", _LARGE, 1)], operation_timeout=3, request_timeout=4)["large"].result(10)
+    with state_in_file(file) as state:
+        until(lambda: state.controller_id() != -1, "a controller")
+        assert state.replicas("large") == {}, "all of it or nothing"
+        assert set(state.replicas("before")) == {0, 1, 2}
+    until(partial(made, asking, "small"), "a topic that fits")
+    limit_files(on_sqlite, resource.RLIM_INFINITY)
+    until(partial(made, asking, "large-again"), "room again")
+    until(lambda: {"before", "small", "large-again"} <= set(asking.list_topics(timeout=10).topics), "all to know")
+    assert all(broker.running for broker in on_sqlite.brokers.values())
+
+
+def made(asking: AdminClient, topic: str) -> bool:
+    try:
+        asking.create_topics([NewTopic(topic, 3, 3)], operation_timeout=3, request_timeout=4)[topic].result(10)
+    except KafkaException:
+        return topic in asking.list_topics(timeout=10).topics
+    return True
+
+
+@pytest.mark.parametrize("how", ["torn", "emptied", "missing beside its log"])
+def test_a_damaged_file_is_refused_and_left_as_it_is(on_sqlite: ProcessCluster, how: str) -> None:
+    """Never silently new: a cluster that has forgotten its topics would delete their data."""
+    create(admin(on_sqlite), "precious")
+    for node_id in on_sqlite.brokers:
+        on_sqlite.kill(node_id)
+    file = on_sqlite.folder / "metadata.db"
+    if how == "torn":
+        (on_sqlite.folder / "metadata.db-wal").unlink()
+        with file.open("rb+") as opened:
+            opened.truncate(file.stat().st_size // 2)
+    elif how == "emptied":
+        file.write_bytes(b"")
+    else:
+        file.unlink()
+    before = contents(on_sqlite.folder)
+    command = [sys.executable, "-m", "signalbox.wiring.serve", str(on_sqlite.brokers[1].properties_file)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1
+    assert "metadata.store" in ended.stderr
+    assert {"torn": "torn", "emptied": "empty", "missing beside its log": "missing"}[how] in ended.stderr
+    assert contents(on_sqlite.folder) == before
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The store's file and its log; the file beside them (-shm) is memory that SQLite shares and makes anew."""
+    found = (folder / name for name in ("metadata.db", "metadata.db-wal"))
+    return {path.name: path.read_bytes() for path in found if path.exists()}

@@ -54,6 +54,15 @@ def test_the_cluster_and_transactional_ids(acl: Any) -> None:
     acl("delete", "--transactional-id", "*")
 
 
+def test_delegation_tokens_and_whose_they_are(acl: Any) -> None:
+    assert acl("create", *ALICE, "--user-principal", "User:bob", "--operation", "create-tokens").exit_code == 0
+    assert acl("create", *ALICE, "--delegation-token", "t-1", "--operation", "DESCRIBE").exit_code == 0
+    assert {tuple(row[:2]) for row in rows(acl("list").stdout)} == {("DELEGATION_TOKEN", "t-1"), ("USER", "User:bob")}
+    assert [row[5] for row in rows(acl("list", "--user-principal", "User:bob").stdout)] == ["CREATE_TOKENS"]
+    acl("delete", "--user-principal", "User:bob")
+    acl("delete", "--delegation-token", "t-1")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

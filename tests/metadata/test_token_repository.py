@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -38,11 +39,13 @@ class Followed:
 
     def __init__(self, store: MetadataStore) -> None:
         self.told: list[Tokens] = []
+        self.looked_at: list[str] = []
         self._news = asyncio.Event()
         self.repository = TokenRepository(store, ManualClock(), self._hear)
 
-    def _hear(self, tokens: Tokens) -> None:
+    def _hear(self, tokens: Tokens, token_ids: Iterable[str]) -> None:
         self.told.append(tokens)
+        self.looked_at = sorted(token_ids)
         self._news.set()
 
     async def hears(self) -> Tokens:
@@ -65,6 +68,7 @@ def test_what_is_there_is_loaded_and_changes_are_followed() -> None:
         assert await followed.hears() == {"a": replace(token("a"), expiry_ms=8), "b": token("b")}
         await change(writer, Delete(token_path("b")))
         assert (await followed.hears()).keys() == {"a"}
+        assert followed.looked_at == ["b"]
         assert followed.told[0].keys() == {"a"}, "what was told stays as it was"
         await followed.repository.stop()
 

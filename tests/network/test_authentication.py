@@ -8,6 +8,7 @@ import time
 import pytest
 
 from signalbox.common.audit_event import AuditKind
+from signalbox.common.clock import SystemClock
 from signalbox.network.authentication import session_lifetime_ms
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -264,6 +265,53 @@ def test_a_session_ends_unless_the_client_logs_in_again() -> None:
             assert (counts["successful-reauthentication-total"], counts["failed-reauthentication-total"]) == (2, 0)
             assert counts["expired-connections-killed-count"] == 2
             assert served.trail.counts["reauthentication-latency", "SECURE"] >= 0
+
+    asyncio.run(main())
+
+
+class OneToken(Users):
+    """A delegation token of alice that ends when it is told to."""
+
+    def __init__(self) -> None:
+        self.expires_at_ms = 0
+
+    def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
+        credential = make_credential(mechanism, "hmac", b"salt" * 4)
+        return TokenLogin("alice", self.expires_at_ms, credential) if token_id == "t" else None
+
+
+@pytest.mark.spec("L7")
+def test_a_session_by_a_token_ends_with_it_unless_it_is_renewed() -> None:
+    def by_token() -> ScramClientExchange:
+        return ScramClientExchange("SCRAM-SHA-256", "t", "hmac", token_auth=True)
+
+    async def main() -> None:
+        tokens = OneToken()
+        limits = {"connections.max.reauth.ms": "60000"}
+        async with serving(SASL | limits, credentials=tokens) as served:
+            client = await served.dial("SECURE")
+            tokens.expires_at_ms = SystemClock().now_ms() + 3_600_000
+            response = await log_in(client, "SCRAM-SHA-256", by_token())
+            assert response.session_lifetime_ms == 60_000, "the earlier of the two ends counts"
+            await client.ask(ApiKey.METADATA, 1)
+            assert served.sink.seen[-1].context.principal.token_authenticated
+            tokens.expires_at_ms = SystemClock().now_ms() + 150
+            other = await served.dial("SECURE")
+            response = await log_in(other, "SCRAM-SHA-256", by_token())
+            assert 0 < response.session_lifetime_ms <= 150
+            loop = asyncio.get_running_loop()
+            over: asyncio.Future[None] = loop.create_future()
+            loop.call_later(0.16, over.set_result, None)
+            await over
+            # The token was renewed meanwhile: who logs in again goes on, as the same.
+            tokens.expires_at_ms = SystemClock().now_ms() + 30_000
+            assert 1_000 < (await log_in(other, "SCRAM-SHA-256", by_token())).session_lifetime_ms <= 30_000
+            await other.ask(ApiKey.METADATA, 1)
+            tokens.expires_at_ms = SystemClock().now_ms() - 1
+            late = await served.dial("SECURE")
+            assert (await log_in(late, "SCRAM-SHA-256", by_token())).session_lifetime_ms == 0
+            await late.send(late.request(ApiKey.METADATA, 1))
+            assert await late.ended(), "over when it begins"
 
     asyncio.run(main())
 

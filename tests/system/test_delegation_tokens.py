@@ -23,6 +23,7 @@ from kazoo.client import KazooClient
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.create_acls import CreateAclsRequest
 from signalbox.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
@@ -38,7 +39,17 @@ from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
 from tests.system.clusters import BROKERS, until
 from tests.system.console_tools import tool
-from tests.system.guarded import ADMIN_PASSWORD, SCRAM_MODULE, Guarded, command_config, let_in, login, set_user
+from tests.system.guarded import (
+    ADMIN_PASSWORD,
+    SCRAM_MODULE,
+    Guarded,
+    ask,
+    command_config,
+    known_everywhere,
+    let_in,
+    login,
+    set_user,
+)
 from tests.system.provision import command, jars
 from tests.system.wire import Closed, Wire, dial, log_in_by_scram
 
@@ -179,6 +190,15 @@ def test_for_another_with_the_right_to_it(cluster: Guarded) -> None:
         assert (token.principal_name, token.token_requester_principal_name) == ("frank", "admin")
     with by_token(cluster, cluster.follower, of_frank) as wire:
         assert create_topic(wire, "franks") is Error.TOPIC_AUTHORIZATION_FAILED, "frank's rights, not admin's"
+    right = CreateAclsRequest.AclCreation(
+        resource_type=ResourceType.USER, resource_name="User:frank", principal="User:erin", host="*",
+        operation=AclOperation.CREATE_TOKENS, permission_type=3,
+    )  # fmt: skip
+    [given] = ask(cluster, cluster.follower, CreateAclsRequest(creations=[right])).results
+    assert given.error_code == 0
+    known_everywhere(cluster, "erin", "User:frank", 1)
+    with as_user(cluster, cluster.follower) as erin:
+        assert create(erin, **whose).hmac
 
 
 def test_a_session_ends_with_its_token_which_then_is_removed(cluster: Guarded) -> None:

@@ -26,11 +26,15 @@ from signalbox.security.acl import (
 )
 from signalbox.security.acl_filter import AclFilter
 
+_ONE_OF = "--topic, --group, --transactional-id, --user-principal, --delegation-token or --cluster"
+
 app = typer.Typer(help="Access control: list, create, delete.", no_args_is_help=True)
 
 Topic = Annotated[str | None, typer.Option(help="A topic; * means all.")]
 Group = Annotated[str | None, typer.Option(help="A consumer group; * means all.")]
 TransactionalId = Annotated[str | None, typer.Option(help="A transactional id; * means all.")]
+User = Annotated[str | None, typer.Option("--user-principal", help="A user whose tokens others ask for: User:alice.")]
+Token = Annotated[str | None, typer.Option("--delegation-token", help="A delegation token's id; * means all.")]
 Cluster = Annotated[bool, typer.Option("--cluster", help="The cluster itself.")]
 Prefixed = Annotated[bool, typer.Option("--prefixed", help="The name is a prefix of names.")]
 Principal = Annotated[str | None, typer.Option(help="Type:name, for example User:alice; User:* means everybody.")]
@@ -42,12 +46,14 @@ def list_acls(
     topic: Topic = None,
     group: Group = None,
     transactional_id: TransactionalId = None,
+    user_principal: User = None,
+    delegation_token: Token = None,
     cluster: Cluster = False,
     principal: Principal = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """ACLs that apply to a resource, or all."""
-    named = _named(topic, group, transactional_id, cluster)
+    named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
     wanted = AclFilter(principal=principal)
     if named is not None:
         wanted = AclFilter(named[0], named[1], PatternType.MATCH, principal)
@@ -72,6 +78,8 @@ def create(
     topic: Topic = None,
     group: Group = None,
     transactional_id: TransactionalId = None,
+    user_principal: User = None,
+    delegation_token: Token = None,
     cluster: Cluster = False,
     prefixed: Prefixed = False,
     operation: Operations = None,
@@ -80,9 +88,9 @@ def create(
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Allow (or forbid) operations on a resource."""
-    named = _named(topic, group, transactional_id, cluster)
+    named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
     if named is None or not operation:
-        fail("say what about (--topic, --group, --transactional-id or --cluster) and which --operation", code=2)
+        fail(f"say what about ({_ONE_OF}) and which --operation", code=2)
     pattern = ResourcePattern(named[0], named[1], PatternType.PREFIXED if prefixed else PatternType.LITERAL)
     permission = AclPermission.DENY if deny else AclPermission.ALLOW
     bindings = [
@@ -97,6 +105,8 @@ def delete(
     topic: Topic = None,
     group: Group = None,
     transactional_id: TransactionalId = None,
+    user_principal: User = None,
+    delegation_token: Token = None,
     cluster: Cluster = False,
     prefixed: Prefixed = False,
     principal: Principal = None,
@@ -105,9 +115,9 @@ def delete(
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Remove the ACLs of exactly this pattern, or of those that a principal has there."""
-    named = _named(topic, group, transactional_id, cluster)
+    named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
     if named is None:
-        fail("say what about: --topic, --group, --transactional-id or --cluster", code=2)
+        fail(f"say what about: {_ONE_OF}", code=2)
     pattern_type = PatternType.PREFIXED if prefixed else PatternType.LITERAL
     wanted = [
         AclFilter(named[0], named[1], pattern_type, principal, host, each)
@@ -118,7 +128,12 @@ def delete(
 
 
 def _named(
-    topic: str | None, group: str | None, transactional_id: str | None, cluster: bool
+    topic: str | None,
+    group: str | None,
+    transactional_id: str | None,
+    user_principal: str | None,
+    delegation_token: str | None,
+    cluster: bool,
 ) -> tuple[ResourceType, str] | None:
     given = [
         (resource_type, name)
@@ -126,12 +141,14 @@ def _named(
             (ResourceType.TOPIC, topic),
             (ResourceType.GROUP, group),
             (ResourceType.TRANSACTIONAL_ID, transactional_id),
+            (ResourceType.USER, user_principal),
+            (ResourceType.DELEGATION_TOKEN, delegation_token),
             (ResourceType.CLUSTER, CLUSTER_NAME if cluster else None),
         )
         if name is not None
     ]
     if len(given) > 1:
-        fail("only one of --topic, --group, --transactional-id and --cluster", code=2)
+        fail(f"only one of {_ONE_OF}", code=2)
     return given[0] if given else None
 
 

@@ -1,7 +1,7 @@
 """All delegation tokens of the cluster, kept current on every broker that lets clients in by them (SPEC F1; facts
 §2.4).
 
-What it hands on is a mapping by token id, a new one for each change.
+What it hands on is a mapping by token id, a new one for each change, and the ids of those that it looked at again.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _DECODED_PER_BREATH = 50  # tokens; then the event loop gets its turn
 
 
 class TokenRepository:
-    """`changed` is called with every new mapping, the first one included."""
+    """`changed(tokens, ids)` is called with every new mapping, the first one included."""
 
-    def __init__(self, store: MetadataStore, clock: Clock, changed: Callable[[Tokens], None]) -> None:
+    def __init__(self, store: MetadataStore, clock: Clock, changed: Callable[[Tokens, Iterable[str]], None]) -> None:
         self._store = store
         self._changed = changed
         self._tokens: Tokens = {}
@@ -82,4 +82,4 @@ class TokenRepository:
             except BadEntry as error:
                 log.error("nobody logs in by a damaged delegation token: %s", error)
         self._tokens = tokens
-        self._changed(tokens)
+        self._changed(tokens, found)

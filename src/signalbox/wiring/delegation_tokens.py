@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from signalbox.common.clock import Clock
 from signalbox.common.config_table import Value
@@ -55,6 +55,7 @@ class DelegationTokens:
         ends_ms = min(token.expiry_ms, token.max_ms)
         return TokenLogin(token.owner.name, ends_ms, self._credentials.credential(mechanism, token_id))
 
-    def _changed(self, tokens: Tokens) -> None:
+    def _changed(self, tokens: Tokens, token_ids: Iterable[str]) -> None:
         self._known = tokens
-        self._credentials.know(tokens)
+        for token_id in token_ids:
+            (self._credentials.derive_ahead if token_id in tokens else self._credentials.forget)(token_id)

@@ -35,15 +35,16 @@ def test_they_are_derived_ahead_and_forgotten(monkeypatch: pytest.MonkeyPatch) -
         return derive(mechanism, token_id)
 
     monkeypatch.setattr(credentials, "_derive", noted)
-    credentials.know(["t"])
+    credentials.derive_ahead("t")
+    credentials.derive_ahead("t")
     for _ in SCRAM_MECHANISMS:
         assert derived.acquire(timeout=10)
     credentials._thread.submit(lambda: None).result(10)
     before = [credentials.credential(mechanism, "t") for mechanism in SCRAM_MECHANISMS]
     assert [each[1:] for each in threads] == [(mechanism, "t") for mechanism in SCRAM_MECHANISMS]
     assert all(name.startswith("delegation-tokens") for name, _, _ in threads)
-    credentials.know([])
-    credentials.know([])
+    credentials.forget("t")
+    credentials.forget("t")
     after = credentials.credential(SCRAM_MECHANISMS[0], "t")
     assert after != before[0], "a token of the same id would be another"
     credentials.close()

@@ -7,7 +7,6 @@ logs in before that is served at once and pays for it.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from signalbox.security.delegation_token import TokenSecret
@@ -37,20 +36,23 @@ class TokenCredentials:
             made = self._made[mechanism, token_id] = self._derive(mechanism, token_id)
         return made
 
-    def know(self, token_ids: Iterable[str]) -> None:
-        """These are the tokens from now on."""
-        before, self._wanted = self._wanted, set(token_ids)
-        for token_id in before - self._wanted:
-            for mechanism in SCRAM_MECHANISMS:
-                self._made.pop((mechanism, token_id), None)
-        for token_id in self._wanted - before:
-            self._thread.submit(self._derive_ahead, token_id)
+    def derive_ahead(self, token_id: str) -> None:
+        """A token that exists, new or renewed."""
+        if token_id not in self._wanted:
+            self._wanted.add(token_id)
+            self._thread.submit(self._derive_all, token_id)
+
+    def forget(self, token_id: str) -> None:
+        """A token that exists no more."""
+        self._wanted.discard(token_id)
+        for mechanism in SCRAM_MECHANISMS:
+            self._made.pop((mechanism, token_id), None)
 
     def close(self) -> None:
         """Derive no more."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _derive_ahead(self, token_id: str) -> None:
+    def _derive_all(self, token_id: str) -> None:
         for mechanism in SCRAM_MECHANISMS:
             if token_id in self._wanted:
                 self._made.setdefault((mechanism, token_id), self._derive(mechanism, token_id))

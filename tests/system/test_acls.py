@@ -42,9 +42,9 @@ from tests.system.guarded import (
     signalbox,
     tools_login,
 )
-from tests.system.provision import command, jars
+from tests.system.provision import command, java_class
 
-NEEDS = (partial(command, "javac"), partial(jars, "tools"))
+NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
 pytestmark = pytest.mark.timeout(240)
 
 EVERYTHING = DeleteAclsRequest.DeleteAclsFilter(

@@ -21,10 +21,10 @@ from signalbox.testing.cluster import Cluster
 from tests.system.clusters import BROKERS, until
 from tests.system.console_tools import tool
 from tests.system.loaded import LoadedCluster, loaded_cluster
-from tests.system.provision import command, jars
+from tests.system.provision import command, java_class
 from tests.system.wire import Wire
 
-NEEDS = (partial(command, "javac"), partial(jars, "tools"))
+NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
 pytestmark = pytest.mark.timeout(180)
 
 _Alter = IncrementalAlterConfigsRequest

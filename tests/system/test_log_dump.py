@@ -15,10 +15,10 @@ from confluent_kafka import Consumer, Producer
 from tests.system.clusters import RoutedCluster, until
 from tests.system.conftest import MakeTopic
 from tests.system.console_tools import tool
-from tests.system.provision import command, jars
+from tests.system.provision import command, java_class
 from tests.system.test_confluent_kafka import consume, produce, reader
 
-NEEDS = (partial(command, "javac"), partial(jars, "tools"))
+NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
 pytestmark = pytest.mark.timeout(240)
 
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

@@ -30,9 +30,9 @@ from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.clusters import until
 from tests.system.conftest import MakeTopic
 from tests.system.console_tools import tool
-from tests.system.provision import command, jars
+from tests.system.provision import command, java_class
 
-NEEDS = (partial(command, "javac"), partial(jars, "tools"))
+NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
 pytestmark = pytest.mark.timeout(240)
 
 

@@ -17,9 +17,9 @@ from confluent_kafka.admin import (
 from tests.system.clusters import BROKERS, until
 from tests.system.console_tools import tool
 from tests.system.guarded import Guarded, admin_of, let_in, set_user, tools_login
-from tests.system.provision import command, jars
+from tests.system.provision import command, java_class
 
-NEEDS = (partial(command, "javac"), partial(jars, "tools"))
+NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
 pytestmark = pytest.mark.timeout(240)
 
 

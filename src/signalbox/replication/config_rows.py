@@ -16,7 +16,13 @@ from signalbox.common.limits import MAX_FETCH_SESSIONS
 
 _I, _L = ConfigType.INT, ConfigType.LONG
 
-_DYNAMIC = {"num.replica.fetchers": Dynamic.CLUSTER_WIDE}
+_DYNAMIC = {
+    "num.replica.fetchers": Dynamic.CLUSTER_WIDE,
+    "leader.replication.throttled.rate": Dynamic.CLUSTER_WIDE,
+    "follower.replication.throttled.rate": Dynamic.CLUSTER_WIDE,
+    "replica.alter.log.dirs.io.max.bytes.per.second": Dynamic.CLUSTER_WIDE,
+}
+_LONG_MAX = 2**63 - 1
 
 REPLICATION_CONFIG = ConfigTable(
     ConfigRow(name, type_, default, doc, at_least(low), _DYNAMIC.get(name, Dynamic.READ_ONLY))
@@ -28,6 +34,9 @@ REPLICATION_CONFIG = ConfigTable(
         ("replica.fetch.wait.max.ms", _I, 500, 0, "Longest time a leader holds a follower's fetch back, ms."),
         ("replica.fetch.backoff.ms", _I, 1_000, 0, "Longest pause of a follower after an error, ms; the first pauses are shorter."),
         ("num.replica.fetchers", _I, 1, 1, "Fetch connections to each leader broker."),
+        ("leader.replication.throttled.rate", _L, _LONG_MAX, 0, "Bytes a second that a leader sends of the replicas that its topics name."),
+        ("follower.replication.throttled.rate", _L, _LONG_MAX, 0, "Bytes a second that a follower takes of the replicas that its topics name."),
+        ("replica.alter.log.dirs.io.max.bytes.per.second", _L, _LONG_MAX, 0, "Bytes a second at which replicas move between log directories."),
         ("replica.high.watermark.checkpoint.interval.ms", _L, 5_000, 1, "Time between two high watermark checkpoints, ms."),
         ("max.incremental.fetch.session.cache.slots", _I, MAX_FETCH_SESSIONS, 0, "Incremental fetch sessions kept at most."),
         ("fetch.max.bytes", _I, 57_671_680, 1_024, "Most bytes of one fetch response, whatever the client asks for."),

@@ -17,6 +17,9 @@ _OWN_LEVEL = "the codec's usual level is taken"
 _NO_JAVA = "TLS is OpenSSL's here, there is no Java to choose it from"
 
 _OF_BROKERS: Mapping[str, str] = {
+    "follower.replication.throttled.rate": _NO_THROTTLE,
+    "leader.replication.throttled.rate": _NO_THROTTLE,
+    "replica.alter.log.dirs.io.max.bytes.per.second": _NO_THROTTLE,
     "inter.broker.protocol.version": "this release forwards and registers as from 3.4 on, whatever it says",
     "security.providers": _NO_JAVA,
     "ssl.engine.factory.class": _NO_JAVA,

@@ -107,7 +107,12 @@ def expire_delegation_token(context: ControllerContext, inputs: Inputs, asked: T
 def expire_tokens(context: ControllerContext, inputs: Inputs) -> Decision:
     """Tokens whose time is over go."""
     now_ms = inputs.now_ms()
-    return Decision(tuple(TokenRemoved(key) for key, token in context.tokens.items() if token.has_expired(now_ms)))
+    gone = []
+    for token in context.tokens.values():
+        breathe()
+        if token.has_expired(now_ms):
+            gone.append(TokenRemoved(token.token_id))
+    return Decision(tuple(gone))
 
 
 def refused_creation(asked: TokenRequest, error: Error) -> CreateDelegationTokenResponse:

@@ -22,6 +22,7 @@ from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.controller_channel import ControllerChannel
 from signalbox.client.node import Address, Node
+from signalbox.common.clock import SystemClock
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import decode_request_header, encode_response_header
@@ -185,7 +186,7 @@ class Outcome:
 
 async def outcome_of(row: Row) -> Outcome:
     registry = MetricRegistry()
-    metrics = ForwardingMetrics(registry)
+    metrics = ForwardingMetrics(registry, SystemClock(), lambda: 1)
     async with LoopbackCluster() as cluster:
         for node_id in (1, 2):
             broker = await cluster.add_broker(node_id)

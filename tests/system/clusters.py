@@ -70,8 +70,8 @@ class RoutedCluster(ProcessCluster):
 
 
 def metric(cluster: ProcessCluster, node_id: int, name: str, **labels: str) -> float:
-    """The sum of a broker's samples of one metric with these labels."""
-    with urllib.request.urlopen(str(cluster.brokers[node_id].ready["metrics"]), timeout=10) as page:
+    """The sum of a node's samples of one metric with these labels."""
+    with urllib.request.urlopen(str(cluster.nodes[node_id].ready["metrics"]), timeout=10) as page:
         text = page.read().decode()
     total = 0.0
     for line in text.splitlines():
@@ -82,8 +82,8 @@ def metric(cluster: ProcessCluster, node_id: int, name: str, **labels: str) -> f
 
 
 def controller_id(cluster: ProcessCluster) -> int:
-    """Which running broker says that it is the active controller; -1 while none does."""
-    for node_id, broker in cluster.brokers.items():
+    """Which running node says that it is the active controller; -1 while none does."""
+    for node_id, broker in cluster.nodes.items():
         awake = broker.running and not broker.stopped_by_signal
         if awake and metric(cluster, node_id, "kafka_controller_kafkacontroller_activecontrollercount"):
             return node_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 from typing import Any
 
@@ -23,10 +24,12 @@ class Closed(ConnectionError):
 class Wire:
     """One connection. `ask` speaks the protocol, `send` does not care."""
 
-    def __init__(self, address: str, client_id: str = "wire") -> None:
+    def __init__(self, address: str, client_id: str = "wire", tls: ssl.SSLContext | None = None) -> None:
         self._client_id = client_id
         host, _, port = address.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), timeout=TIMEOUT_S)
+        if tls is not None:
+            self._socket = tls.wrap_socket(self._socket, server_hostname=host)
         self._correlation_id = 0
 
     def __enter__(self) -> Wire:
@@ -103,8 +106,8 @@ def framed(payload: bytes) -> bytes:
 
 
 def dial(cluster: ProcessCluster, node_id: int = 1, listener: str = "CLIENT") -> Wire:
-    """A connection to a broker's listener, by the address that it is bound to."""
-    return Wire(str(cluster.brokers[node_id].ready["bound"][listener]))
+    """A connection to a node's listener, by the address that it is bound to."""
+    return Wire(str(cluster.nodes[node_id].ready["bound"][listener]))
 
 
 def log_in_by_scram(

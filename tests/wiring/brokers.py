@@ -5,7 +5,7 @@ from __future__ import annotations
 from signalbox.common.properties_file import Properties
 from signalbox.wiring.checked_broker import CheckedBroker
 from signalbox.wiring.configuration import read_node_config
-from tests.wiring.settings import VALUES
+from tests.wiring.settings import OF_CONTROLLER, VALUES
 
 
 def broker(node_id: int, **changes: str) -> CheckedBroker:
@@ -15,6 +15,21 @@ def broker(node_id: int, **changes: str) -> CheckedBroker:
         "node.id": str(node_id),
         "listeners": f"CLIENT://h{node_id}:1,REPLICATION://h{node_id}:2,CONTROL://h{node_id}:3",
         "log.dirs": f"/data/{node_id}",
+        "metadata.store": "zookeeper:zk1:2181,zk2/kafka",
+        **{key.replace("__", "."): value for key, value in changes.items()},
+    }
+    properties = Properties(f"{node_id}.properties", {key: value for key, value in values.items() if value})
+    config, faults = read_node_config(properties)
+    assert config is not None, faults
+    return CheckedBroker(properties, config)
+
+
+def controller(node_id: int, **changes: str) -> CheckedBroker:
+    """A dedicated controller of the same cluster, of a file `n.properties`."""
+    values = {
+        **OF_CONTROLLER,
+        "node.id": str(node_id),
+        "listeners": f"CONTROLLER://h{node_id}:4",
         "metadata.store": "zookeeper:zk1:2181,zk2/kafka",
         **{key.replace("__", "."): value for key, value in changes.items()},
     }

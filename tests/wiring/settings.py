@@ -21,3 +21,22 @@ def config_of(**changes: str) -> NodeConfig:
     config, faults = read_node_config(Properties("test", values))
     assert config is not None, faults
     return config
+
+
+OF_CONTROLLER = {
+    "node.id": "101",
+    "metadata.store": "sqlite:never-opened.db",
+    "process.roles": "controller",
+    "listeners": "CONTROLLER://127.0.0.1:0",
+    "controller.listener.names": "controller",
+    "listener.security.protocol.map": f"{VALUES['listener.security.protocol.map']},CONTROLLER:PLAINTEXT",
+    "inter.broker.listener.name": "REPLICATION",
+}
+
+
+def controller_config_of(**changes: str) -> NodeConfig:
+    """A dedicated controller's; `changes` as above."""
+    values = {**OF_CONTROLLER, **{key.replace("__", "."): value for key, value in changes.items()}}
+    config, faults = read_node_config(Properties("test", values))
+    assert config is not None, faults
+    return config

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from signalbox.transport.long_lane import LongLane
-from signalbox.wiring.housekeeping import Housekeeping, _repeat
+from signalbox.wiring.housekeeping import Housekeeping, repeat
 from tests.wiring.settings import config_of
 
 
@@ -36,7 +36,7 @@ def test_a_chore_that_fails_comes_round_again(trouble: Exception, caplog: pytest
                 enough.set()
             raise trouble
 
-        await until(asyncio.ensure_future(_repeat(0.0, chore, at_once)), enough)
+        await until(asyncio.ensure_future(repeat(0.0, chore, at_once)), enough)
         assert len(times) >= 3
 
     asyncio.run(scenario())
@@ -56,7 +56,7 @@ def test_a_chore_in_slices_lets_others_run_between() -> None:
             enough.set()
 
         await until(
-            asyncio.ensure_future(_repeat(0.0, slices, LongLane(asyncio.get_running_loop(), slice_us=0).run)), enough
+            asyncio.ensure_future(repeat(0.0, slices, LongLane(asyncio.get_running_loop(), slice_us=0).run)), enough
         )
         assert order[:6] == ["slice", "other"] * 3
 
@@ -65,7 +65,7 @@ def test_a_chore_in_slices_lets_others_run_between() -> None:
 
 def test_never_is_longer_than_the_loops_clock_can_hold() -> None:
     async def scenario() -> None:
-        task = asyncio.ensure_future(_repeat((2**63 - 1) / 1000, lambda: None, at_once))
+        task = asyncio.ensure_future(repeat((2**63 - 1) / 1000, lambda: None, at_once))
         await asyncio.sleep(0)
         assert not task.done()
         task.cancel()

@@ -52,7 +52,7 @@ def _table(file: CheckedFile) -> Table:
     """One row a listener; a column that says nothing of any of them is left out."""
     rows = [[cell(listener) for cell in _COLUMNS.values()] for listener in file.listeners]
     said = [index for index, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
-    table = Table(title=f"{file.origin}: broker {file.node_id}")
+    table = Table(title=f"{file.origin}: {file.name}")
     for title in [list(_COLUMNS)[index] for index in said]:
         table.add_column(title, overflow="fold")
     for row in rows:

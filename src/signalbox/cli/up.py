@@ -13,14 +13,20 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from signalbox.testing.process_cluster import BrokerProcess, ClusterFailed, ProcessCluster
+from signalbox.testing.process_cluster import FIRST_CONTROLLER_ID, BrokerProcess, ClusterFailed, ProcessCluster
 
 
 def up(
     data: Annotated[Path, typer.Option(help="Folder of the cluster: metadata, logs, one folder a broker.")],
-    brokers: Annotated[int, typer.Option(min=1, help="How many brokers.")] = 3,
+    brokers: Annotated[int, typer.Option(min=1, max=FIRST_CONTROLLER_ID - 1, help="How many brokers.")] = 3,
+    controllers: Annotated[
+        int, typer.Option(min=0, help="How many dedicated controllers; without any, one of the brokers leads.")
+    ] = 0,
     port: Annotated[
-        int, typer.Option(help="First port; a broker takes three (CLIENT, REPLICATION, CONTROL); 0: any free ones.")
+        int,
+        typer.Option(
+            help="First port; a broker takes three (CLIENT, REPLICATION, CONTROL), a controller one; 0: any free ones."
+        ),
     ] = 19092,
     override: Annotated[
         list[str] | None, typer.Option(help="key=value for every server.properties; can be repeated.")
@@ -34,12 +40,18 @@ def up(
         console.print(f"--override takes key=value, not {wrong[0]!r}", style="red", markup=False)
         raise typer.Exit(2)
     cluster = ProcessCluster(
-        data.absolute(), brokers, first_port=port, overrides={key: value for key, _, value in pairs}
+        data.absolute(),
+        brokers,
+        first_port=port,
+        overrides={key: value for key, _, value in pairs},
+        controllers=controllers,
     )
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with console.status(f"starting {brokers} brokers in {data}"):
+        with console.status(f"starting {len(cluster.nodes)} nodes in {data}"):
             cluster.start()
+        if controllers:
+            console.print(_controllers(cluster))
         console.print(_overview(cluster))
         console.print(
             f"bootstrap.servers=[bold]{cluster.bootstrap()}[/bold]   Ctrl-C stops the cluster", soft_wrap=True
@@ -72,11 +84,25 @@ def _overview(cluster: ProcessCluster) -> Table:
     return table
 
 
+def _controllers(cluster: ProcessCluster) -> Table:
+    """Apart from the brokers: clients have no business there."""
+    table = Table("controller", "CONTROLLER", "metrics", "process")
+    for controller in cluster.controllers.values():
+        assert controller.process is not None
+        table.add_row(
+            str(controller.node_id),
+            controller.address("CONTROLLER"),
+            str(controller.ready.get("metrics", "")).removeprefix("http://"),
+            str(controller.process.pid),
+        )
+    return table
+
+
 def _watch(cluster: ProcessCluster, console: Console) -> None:
-    """Say it when a broker ends by itself, whichever it is; return when none is left."""
+    """Say it when a node ends by itself, whichever it is; return when none is left."""
     ends = select.poll()
     watched: dict[int, BrokerProcess] = {}
-    for broker in cluster.brokers.values():
+    for broker in cluster.nodes.values():
         assert broker.process is not None
         handle = os.pidfd_open(broker.process.pid)
         watched[handle] = broker
@@ -88,5 +114,5 @@ def _watch(cluster: ProcessCluster, console: Console) -> None:
             os.close(handle)
             assert broker.process is not None
             code = broker.process.wait()
-            console.print(f"broker {broker.node_id} ended with code {code}; its log: {broker.log_file}", style="red")
+            console.print(f"{broker.name} ended with code {code}; its log: {broker.log_file}", style="red")
     raise typer.Exit(1)

@@ -38,7 +38,7 @@ TOKEN_CHANGES = "/delegation_token/token_changes"
 TOKEN_CHANGE_PREFIX = "/delegation_token/token_changes/token_change_"
 
 FORWARDED = "/signalbox_forwarded"  # ours: outcomes of forwarded changes, by broker, broker epoch and number
-CONTROLLER_IDS = "/signalbox_controllers"  # ours: dedicated controllers, in the form of /brokers/ids (decision 0018)
+CONTROLLER_IDS = "/signalbox_controllers"  # ours: dedicated controllers, in the form of /brokers/ids (decision 0020)
 UNFINISHED_COPY = "/signalbox_unfinished_copy"  # ours: no broker starts on a store that has it
 
 DEFAULT_ENTITY = "<default>"  # the entity name that stands for "all without their own"

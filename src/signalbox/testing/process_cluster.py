@@ -1,6 +1,7 @@
 """A real cluster of broker processes on this host over the embedded store: for `signalbox up`, the demo, system tests.
 
-Every broker has a folder (`broker-<id>`: its server.properties, its log and its data); all share `metadata.db`. A
+Every broker has a folder (`broker-<id>`: its server.properties, its log and its data); all share `metadata.db`. With
+dedicated controllers (`controller-<id>`, ids from 101 on) the brokers leave the controllership to them (F15). A
 process is ended only by its own handle. `kill`, `pause` and `resume` are real signals.
 """
 
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+FIRST_CONTROLLER_ID = 101
 READY_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
 
@@ -28,13 +30,18 @@ class ClusterFailed(RuntimeError):
 
 @dataclass
 class BrokerProcess:
-    """One broker: its folder, its process while it runs, and what it said when it was ready."""
+    """One broker or controller: its folder, its process while it runs, and what it said when it was ready."""
 
     node_id: int
     folder: Path
     process: subprocess.Popen[bytes] | None = None
     ready: dict[str, Any] = field(default_factory=dict)
     stopped_by_signal: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is, with its id."""
+        return f"{'broker' if self.node_id < FIRST_CONTROLLER_ID else 'controller'} {self.node_id}"
 
     @property
     def properties_file(self) -> Path:
@@ -60,9 +67,9 @@ class BrokerProcess:
 
 
 class ProcessCluster:
-    """Brokers 1..n. `overrides` go into every server.properties, `per_broker` into that broker's alone; ports start
-    at `first_port` (three a broker), 0 lets the system choose: a broker that is started again keeps what it got. A
-    broker is Python's `-m module server.properties`."""
+    """Brokers 1..n and `controllers` dedicated ones. `overrides` go into every server.properties, `per_broker` into
+    that node's alone; ports start at `first_port` (three a broker, then one a controller), 0 lets the system choose: a
+    node that is started again keeps what it got. It is Python's `-m module server.properties`."""
 
     def __init__(
         self,
@@ -73,6 +80,7 @@ class ProcessCluster:
         overrides: Mapping[str, str] | None = None,
         per_broker: Mapping[int, Mapping[str, str]] | None = None,
         module: str = "signalbox.wiring.serve",
+        controllers: int = 0,
     ) -> None:
         self.folder = folder
         self._module = module
@@ -82,6 +90,11 @@ class ProcessCluster:
         self.brokers = {
             node_id: BrokerProcess(node_id, folder / f"broker-{node_id}") for node_id in range(1, brokers + 1)
         }
+        self.controllers = {
+            node_id: BrokerProcess(node_id, folder / f"controller-{node_id}")
+            for node_id in range(FIRST_CONTROLLER_ID, FIRST_CONTROLLER_ID + controllers)
+        }
+        self.nodes = self.controllers | self.brokers
 
     def __enter__(self) -> ProcessCluster:
         self.start()
@@ -92,12 +105,12 @@ class ProcessCluster:
 
     def start(self) -> None:
         """Start all brokers and wait until each says that it is ready. ClusterFailed with the log's end if not."""
-        for broker in self.brokers.values():
+        for broker in self.nodes.values():
             self._write_properties(broker)
         try:
-            streams = {node_id: self._spawn(broker) for node_id, broker in self.brokers.items()}
+            streams = {node_id: self._spawn(broker) for node_id, broker in self.nodes.items()}
             for node_id, stream in streams.items():
-                self._await_ready(self.brokers[node_id], stream)
+                self._await_ready(self.nodes[node_id], stream)
         except BaseException:  # Ctrl-C too: the brokers are in sessions of their own and would stay
             self.stop(graceful=False)
             raise
@@ -108,7 +121,7 @@ class ProcessCluster:
 
     def start_broker(self, node_id: int) -> None:
         """Start one broker (again) and wait until it is ready."""
-        broker = self.brokers[node_id]
+        broker = self.nodes[node_id]
         self._write_properties(broker)
         self._await_ready(broker, self._spawn(broker))
 
@@ -118,29 +131,34 @@ class ProcessCluster:
 
     def stop_broker(self, node_id: int) -> int:
         """Controlled shutdown of one broker; its exit code."""
-        broker = self.brokers[node_id]
+        broker = self.nodes[node_id]
         return self._end(broker, signal.SIGTERM)
 
     def kill(self, node_id: int) -> None:
         """SIGKILL: the broker is gone without a word."""
-        self._end(self.brokers[node_id], signal.SIGKILL)
+        self._end(self.nodes[node_id], signal.SIGKILL)
 
     def pause(self, node_id: int) -> None:
         """SIGSTOP: the broker is there and silent."""
         self._signal(node_id, signal.SIGSTOP)
-        self.brokers[node_id].stopped_by_signal = True
+        self.nodes[node_id].stopped_by_signal = True
 
     def resume(self, node_id: int) -> None:
         """SIGCONT after `pause`."""
         self._signal(node_id, signal.SIGCONT)
-        self.brokers[node_id].stopped_by_signal = False
+        self.nodes[node_id].stopped_by_signal = False
 
     def stop(self, graceful: bool = True) -> None:
         """End every broker that still runs: all are asked at once, whoever stays too long is killed."""
-        for broker in self.brokers.values():
+        for broker in self.nodes.values():
             if broker.running and broker.stopped_by_signal:
                 self.resume(broker.node_id)
         running = [broker for broker in self.brokers.values() if broker.running]
+        self._end_all(running, graceful)
+        # Controllers are asked when the brokers are gone: they move leadership away while brokers stop.
+        self._end_all([each for each in self.controllers.values() if each.running], graceful)
+
+    def _end_all(self, running: list[BrokerProcess], graceful: bool) -> None:
         for broker in running:
             assert broker.process is not None
             broker.process.send_signal(signal.SIGTERM if graceful else signal.SIGKILL)
@@ -163,37 +181,56 @@ class ProcessCluster:
         return broker.process.wait(STOP_TIMEOUT_S)
 
     def _signal(self, node_id: int, number: signal.Signals) -> None:
-        process = self.brokers[node_id].process
+        process = self.nodes[node_id].process
         if process is None or process.poll() is not None:
-            raise ClusterFailed(f"broker {node_id} does not run")
+            raise ClusterFailed(f"{self.nodes[node_id].name} does not run")
         process.send_signal(number)
 
     def _properties(self, broker: BrokerProcess) -> dict[str, str]:
-        ports = [0, 0, 0]
-        if self._first_port:
-            base = self._first_port + 3 * (broker.node_id - 1)
-            ports = [base, base + 1, base + 2]
-        replicas = str(min(3, len(self.brokers)))
-        properties = {
-            "node.id": str(broker.node_id),
-            "listeners": "CLIENT://127.0.0.1:{},REPLICATION://127.0.0.1:{},CONTROL://127.0.0.1:{}".format(*ports),
-            "listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
-            "inter.broker.listener.name": "REPLICATION",
-            "control.plane.listener.name": "CONTROL",
-            "control.plane.force.controller.requests.enable": "true",
-            "metadata.store": f"sqlite:{self.folder / 'metadata.db'}",
-            "log.dirs": str(broker.folder / "data"),
-            "metrics.http.port": "0",
-            "default.replication.factor": replicas,
-            "offsets.topic.replication.factor": replicas,
-            "audit.topic.replication.factor": replicas,
-            **self._overrides,
-            **self._per_broker.get(broker.node_id, {}),
-        }
+        properties = self._of_controller(broker) if broker.node_id in self.controllers else self._of_broker(broker)
+        properties |= {**self._overrides, **self._per_broker.get(broker.node_id, {})}
         for key in ("listeners", "advertised.listeners"):
             if key in properties:
                 properties[key] = _with_ports(properties[key], broker.ready.get("bound", {}))
         return properties
+
+    def _of_controller(self, controller: BrokerProcess) -> dict[str, str]:
+        port = self._first_port and self._first_port + 3 * len(self.brokers) + controller.node_id - FIRST_CONTROLLER_ID
+        return {
+            "process.roles": "controller",
+            "listeners": f"CONTROLLER://127.0.0.1:{port}",
+            **self._of_all(controller),
+        }
+
+    def _of_all(self, node: BrokerProcess) -> dict[str, str]:
+        replicas = str(min(3, len(self.brokers)))
+        protocols = "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT"
+        dedicated = {"controller.listener.names": "CONTROLLER"} if self.controllers else {}
+        return {
+            "node.id": str(node.node_id),
+            "listener.security.protocol.map": protocols + (",CONTROLLER:PLAINTEXT" if self.controllers else ""),
+            "inter.broker.listener.name": "REPLICATION",
+            **dedicated,
+            "metadata.store": f"sqlite:{self.folder / 'metadata.db'}",
+            "metrics.http.port": "0",
+            "default.replication.factor": replicas,
+            "offsets.topic.replication.factor": replicas,
+            "audit.topic.replication.factor": replicas,
+        }
+
+    def _of_broker(self, broker: BrokerProcess) -> dict[str, str]:
+        ports = [0, 0, 0]
+        if self._first_port:
+            base = self._first_port + 3 * (broker.node_id - 1)
+            ports = [base, base + 1, base + 2]
+        return {
+            "listeners": "CLIENT://127.0.0.1:{},REPLICATION://127.0.0.1:{},CONTROL://127.0.0.1:{}".format(*ports),
+            "control.plane.listener.name": "CONTROL",
+            "control.plane.force.controller.requests.enable": "true",
+            "log.dirs": str(broker.folder / "data"),
+            **({"process.roles": "broker"} if self.controllers else {}),
+            **self._of_all(broker),
+        }
 
     def _write_properties(self, broker: BrokerProcess) -> None:
         broker.folder.mkdir(parents=True, exist_ok=True)
@@ -221,7 +258,7 @@ class ProcessCluster:
             piece = os.read(stream.fileno(), 65_536) if readable else b""
             if not piece:
                 what = "ended" if readable else f"was not ready after {READY_TIMEOUT_S:.0f} s"
-                raise ClusterFailed(f"broker {broker.node_id} {what}; the end of its log:\n{broker.tail()}")
+                raise ClusterFailed(f"{broker.name} {what}; the end of its log:\n{broker.tail()}")
             line += piece
         broker.ready = json.loads(line.splitlines()[-1])
 

@@ -7,40 +7,50 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from signalbox.common.config_table import ConfigFault
-from signalbox.wiring import cluster_agreement, cluster_clashes, cluster_logins
+from signalbox.wiring import cluster_agreement, cluster_clashes, cluster_logins, cluster_roles
 from signalbox.wiring.checked_broker import CheckedBroker
 from signalbox.wiring.config_check import check_node_config
 from signalbox.wiring.config_file import ConfigFileError, read_config_file
 from signalbox.wiring.listener_summary import ListenerSummary, summarise
 
 _Rule = Callable[[Sequence[CheckedBroker]], Iterator[ConfigFault]]
+
+
+def _of_brokers(rule: _Rule) -> _Rule:
+    """A rule that dedicated controllers are not held to."""
+    return lambda nodes: rule([node for node in nodes if node.config.runs_broker])
+
+
 _FAULTS: tuple[_Rule, ...] = (
     cluster_clashes.same_id,
     cluster_clashes.same_address_told,
     cluster_clashes.same_port,
-    cluster_clashes.same_log_dirs,
+    _of_brokers(cluster_clashes.same_log_dirs),
     cluster_agreement.one_store,
     cluster_agreement.one_protocol,
-    cluster_agreement.reached_by_all,
+    _of_brokers(cluster_agreement.reached_by_all),
+    cluster_roles.somebody_leads,
+    cluster_roles.controllers_known,
     cluster_logins.settings_for_peers,
     cluster_logins.mechanisms_taken,
     cluster_logins.users_known,
     cluster_logins.certificates_trusted,
 )
 _NOTES: tuple[_Rule, ...] = (
-    cluster_agreement.one_inter_broker_listener,
-    cluster_agreement.one_control_plane,
-    cluster_agreement.same_listeners,
+    _of_brokers(cluster_agreement.one_inter_broker_listener),
+    _of_brokers(cluster_agreement.one_control_plane),
+    _of_brokers(cluster_agreement.same_listeners),
+    cluster_roles.all_alike,
     cluster_agreement.one_token_secret,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """What is known of one broker whose configuration is fine by itself."""
+    """What is known of one node whose configuration is fine by itself; `name` as in `broker 1`, `controller 101`."""
 
     origin: str
-    node_id: int
+    name: str
     listeners: Sequence[ListenerSummary]
 
 
@@ -77,7 +87,7 @@ def check_files(paths: Sequence[Path], overrides: Sequence[str] = ()) -> Finding
     faults += compare(_FAULTS, brokers)
     warnings += map(str, compare(_NOTES, brokers))
     return Findings(
-        [CheckedFile(each.properties.origin, each.config.node_id, summarise(each.config)) for each in brokers],
+        [CheckedFile(each.properties.origin, each.name, summarise(each.config)) for each in brokers],
         unreadable,
         [str(fault) for fault in faults],
         warnings,

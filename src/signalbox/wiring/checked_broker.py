@@ -27,7 +27,12 @@ class CheckedBroker:
     config: NodeConfig
 
     def __str__(self) -> str:
-        return f"broker {self.config.node_id} ({self.properties.origin})"
+        return f"{self.name} ({self.properties.origin})"
+
+    @property
+    def name(self) -> str:
+        """What it is, with its id."""
+        return f"{'broker' if self.config.runs_broker else 'controller'} {self.config.node_id}"
 
     @property
     def table(self) -> ListenerTable:
@@ -54,9 +59,18 @@ class CheckedBroker:
 
     @property
     def of_brokers(self) -> list[str]:
-        """The listeners of its own that brokers dial: inter-broker, and the control plane where there is one."""
-        names = (self.table.inter_broker_listener_name, self.table.control_plane_listener_name)
+        """The listeners of its own that brokers and controllers dial: inter-broker, the control plane where there is
+        one, and the first of a dedicated controller."""
+        table = self.table
+        names = [table.inter_broker_listener_name, table.control_plane_listener_name] if self.config.runs_broker else []
+        names += table.controller_listener_names[:1] if self.config.has_controller_listener else ()
         return [name for name in names if name is not None]
+
+    def dialled_at(self, listener_name: str) -> Endpoint:
+        """What peers are told of one of `of_brokers`."""
+        endpoint = self.table.row(listener_name).advertised
+        assert endpoint is not None
+        return endpoint
 
     def settings(self, listener_name: str) -> ListenerSettings:
         """What its keys say of a listener, one of its own or a peer's."""

@@ -24,7 +24,7 @@ from signalbox.security.sasl.plain import PLAIN
 from signalbox.security.sasl.scram import NoCredentials
 from signalbox.security.tls.handshake_problem import handshake_problem
 from signalbox.wiring.checked_broker import CheckedBroker
-from signalbox.wiring.outbound import INTER_BROKER_MECHANISM_KEY, outbound_security
+from signalbox.wiring.outbound import mechanism_key, outbound_security
 
 _CALLBACK_KEY = "sasl.server.callback.handler.class"
 
@@ -50,7 +50,7 @@ def settings_for_peers(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault
     """A listener that only the peer has is dialled with this broker's own keys for that name."""
     for each in _diallings(brokers):
         name, protocol = each.endpoint.listener_name, each.endpoint.security_protocol
-        own = name in each.broker.of_brokers and each.broker.table.row(name).security_protocol is protocol
+        own = each.broker.table.dialled.get(name) is protocol
         if own:
             continue  # looked at already, as a listener of its own
         network, _ = read_network_settings(each.broker.config.given, [name])
@@ -62,19 +62,21 @@ def settings_for_peers(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault
 def mechanisms_taken(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """What a broker logs in with is enabled on the listener that it dials."""
     for each in _diallings(brokers):
-        used, enabled = each.mine.text(INTER_BROKER_MECHANISM_KEY), each.theirs.names(ENABLED_MECHANISMS_KEY)
+        key = mechanism_key(each.endpoint.listener_name, each.mine)
+        used, enabled = each.mine.text(key), each.theirs.names(ENABLED_MECHANISMS_KEY)
         if each.endpoint.security_protocol.uses_sasl and used not in enabled:
             name = each.endpoint.listener_name
             problem = f"{each.peer} takes {', '.join(enabled)} on {name}"
             remedy = f"Use one of these, or add {used} to {ENABLED_MECHANISMS_KEY} there first"
-            yield each.broker.fault(each.mine.key_of(name, INTER_BROKER_MECHANISM_KEY), used, problem, remedy)
+            yield each.broker.fault(each.mine.key_of(name, key), used, problem, remedy)
 
 
 def users_known(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """PLAIN's users stand in login modules: the peer's must have this broker's user and password. SCRAM's are in the
     metadata, and a callback handler of one's own may know anybody."""
     for each in _diallings(brokers):
-        plain = each.mine.text(INTER_BROKER_MECHANISM_KEY) == PLAIN in each.theirs.names(ENABLED_MECHANISMS_KEY)
+        used = each.mine.text(mechanism_key(each.endpoint.listener_name, each.mine))
+        plain = used == PLAIN in each.theirs.names(ENABLED_MECHANISMS_KEY)
         elsewhere = each.theirs.for_mechanism(PLAIN, _CALLBACK_KEY) is not None
         if not each.endpoint.security_protocol.uses_sasl or not plain or elsewhere:
             continue
@@ -113,9 +115,11 @@ def certificates_trusted(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFau
 
 
 def _diallings(brokers: Sequence[CheckedBroker]) -> Iterator[_Dialling]:
+    """Controllers dial brokers and brokers controllers; controllers have nothing to say to each other."""
     for broker, peer in permutations(brokers, 2):
         for name in peer.of_brokers:
-            yield _Dialling(broker, peer, peer.advertised[name])
+            if broker.config.runs_broker or name not in peer.table.controller_listener_names:
+                yield _Dialling(broker, peer, peer.dialled_at(name))
 
 
 def _module(broker: CheckedBroker, settings: ListenerSettings, endpoint: Endpoint) -> LoginModule | None:

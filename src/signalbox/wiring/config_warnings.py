@@ -12,6 +12,7 @@ from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.properties_file import Properties
 from signalbox.network.config_rows import MECHANISM_KEYS, PREFIXED_KEYS
 from signalbox.network.listener_table import ListenerTable
+from signalbox.network.plane import CONTROL, CONTROLLER
 from signalbox.network.sasl_mechanisms import CALLBACK_KEY
 from signalbox.wiring.keys_of_kafka import KEYS_OF_KAFKA
 from signalbox.wiring.without_effect import WITHOUT_EFFECT
@@ -25,10 +26,11 @@ _FORCED = "control.plane.force.controller.requests.enable"
 
 def config_warnings(properties: Properties, listeners: ListenerTable, table: ConfigTable) -> tuple[str, ...]:
     """Every warning, the one of a key with the place where it stands."""
-    given, protocols = properties.values, {row.name.lower(): row.security_protocol for row in listeners}
+    given, bound = properties.values, {row.name.lower(): row.security_protocol for row in listeners}
+    elsewhere = {name.lower(): listeners.security_protocol_of(name) for name in listeners.settings_names}
     placed = [
-        *doubtful_keys(given, protocols, table),
-        *mechanisms_not_enabled(given, protocols),
+        *doubtful_keys(given, {**{name: each for name, each in elsewhere.items() if each is not None}, **bound}, table),
+        *mechanisms_not_enabled(given, bound),
         *_keys_that_need_others(given, listeners),
     ]
     twice = [
@@ -136,9 +138,10 @@ def _keys_that_need_others(given: Mapping[str, str], listeners: ListenerTable) -
 def unknown_peers(given: Mapping[str, str], listeners: ListenerTable) -> Iterator[str]:
     """Brokers prove who they are by SASL or by a certificate. Where they cannot, whoever reaches the listener counts
     as a broker: an Envelope is as good as its sender says (F4)."""
-    for name in dict.fromkeys((listeners.inter_broker_listener_name, listeners.control_plane_listener_name)):
-        protocol = None if name is None else listeners.security_protocol_of(name)
-        if name is None or protocol is None or protocol.uses_sasl:
+    own = (row for row in listeners if row.inter_broker or row.plane in (CONTROL, CONTROLLER))
+    for row in sorted(own, key=lambda row: not row.inter_broker):
+        name, protocol = row.name, row.security_protocol
+        if protocol.uses_sasl:
             continue
         if not (protocol.uses_tls and _asks_for_certificates(given, name)):
             yield (

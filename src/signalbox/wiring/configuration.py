@@ -81,7 +81,6 @@ def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[Co
         faults += _check_identity(values)
     if "broker" in (values["process.roles"] or ["broker"]):  # type: ignore[operator]
         faults += _check_log_dirs(given, values)
-    faults += _check_roles(given, values)
     faults += check_store(values)
     listeners, listener_faults = read_listener_table(given)
     names = (
@@ -113,14 +112,6 @@ def _check_identity(values: Mapping[str, Value]) -> list[ConfigFault]:
     if max(broker_id, node_id) < 0:
         return [ConfigFault("node.id", "", "is missing", "Give every node an id of its own, 0 or more")]
     return []
-
-
-def _check_roles(given: Mapping[str, str], values: Mapping[str, Value]) -> list[ConfigFault]:
-    """Dedicated controllers are not there yet (F15): a node that is to be one must not become a broker instead."""
-    if not values["process.roles"]:
-        return []
-    problem, remedy = "there are no dedicated controllers in this release", "Leave it out: any broker may be elected"
-    return [ConfigFault("process.roles", given["process.roles"], problem, remedy)]
 
 
 def _check_log_dirs(given: Mapping[str, str], values: Mapping[str, Value]) -> list[ConfigFault]:

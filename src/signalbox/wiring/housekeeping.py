@@ -33,7 +33,7 @@ class Housekeeping:
             (config["producer.id.expiration.check.interval.ms"], self._expire_producers),
             (int(ROLLUP_WINDOW_S * 1000), parts.trail.rollups.flush),
         ):
-            repeated = _repeat(every_ms / 1000, chore, parts.lane.run)
+            repeated = repeat(every_ms / 1000, chore, parts.lane.run)
             self._tasks.append(asyncio.get_running_loop().create_task(repeated))
         if config["audit.enable"]:
             self._tasks.append(
@@ -60,7 +60,8 @@ class Housekeeping:
         await self._parts.audit_delivery.close()
 
 
-async def _repeat(every_s: float, chore: Callable[[], object], run: Callable[[Callable[[], None]], None]) -> None:
+async def repeat(every_s: float, chore: Callable[[], object], run: Callable[[Callable[[], None]], None]) -> None:
+    """Do a chore now and then, as long work in `run`."""
     # The event loop's clock cannot hold Kafka's "never" (2^63 ms): a day is never enough for a test of it.
     while True:
         await asyncio.sleep(min(every_s, 86_400.0))

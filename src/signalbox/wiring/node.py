@@ -1,8 +1,9 @@
 """One node: every room's objects, put together, started in order and stopped in the opposite one.
 
 Start: the store and the cluster id; logs recovered; sockets bound, the metrics page's too; registered; sockets served;
-the race for the controllership joined; ready when the active controller has told this broker about itself. Stop,
-controlled: the controller moves leadership away first, then connections, fetchers, logs and the session end.
+the race for the controllership joined, unless it is left to others (`process.roles=broker`); ready when the active
+controller has told this broker about itself. Stop, controlled: the controller moves leadership away first, then
+connections, fetchers, logs and the session end.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from signalbox.common.clock import SystemClock
 from signalbox.metadata.cluster_id import read_or_create_cluster_id
-from signalbox.metadata.layout import create_roots
+from signalbox.metadata.layout import controller_id_path, create_roots
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
@@ -21,9 +22,10 @@ from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.finalized_features import refuse_unsupported_features
 from signalbox.wiring.housekeeping import Housekeeping
 from signalbox.wiring.metadata_store import open_store, refuse_unfinished_copy
-from signalbox.wiring.own_registration import own_registration
+from signalbox.wiring.own_registration import own_controller_registration, own_registration
 from signalbox.wiring.parts import NodeParts, build_parts
 from signalbox.wiring.taken_addresses import refuse_taken_addresses
+from signalbox.wiring.taken_ids import refuse_taken_id
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +35,7 @@ _SHUTDOWN_REQUEST_MS = 10_000
 
 
 class Node:
-    """A broker that may become the controller."""
+    """A broker, which may become the controller unless dedicated ones are to."""
 
     def __init__(self, config: NodeConfig) -> None:
         self.config = config
@@ -64,12 +66,18 @@ class Node:
         await parts.server.start_listening()
         if parts.metrics_page is not None:
             self._metrics_port = await parts.metrics_page.start()
+        if not self.config.has_controller_listener:
+            await refuse_taken_id(store, self.config, controller_id_path(self.config.node_id), "a dedicated controller")
         await parts.keeper.register(own_registration(self.config, parts.server.table, self.clock.now_ms()))
         parts.ways.start()
         await parts.server.enable()
         parts.reload.start(parts.around.repository)
         parts.data.replicas.start()
-        await parts.controller.start()
+        if self.config.has_controller_listener:
+            registration = own_controller_registration(self.config, parts.server.table, self.clock.now_ms())
+            await parts.controller_keeper.register(registration)
+        if self.config.may_be_controller:
+            await parts.controller.start()
         self._housekeeping = Housekeeping(parts, self.config)
         self._housekeeping.start()
         node_id = self.config.node_id

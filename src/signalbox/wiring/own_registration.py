@@ -1,5 +1,5 @@
 """What this node tells the cluster about itself: a broker at its start, and again when its listeners change; a
-dedicated controller at its start, at a place of its own (decision 0018)."""
+dedicated controller at its start, at a place of its own (decision 0020)."""
 
 from __future__ import annotations
 

@@ -41,6 +41,7 @@ from signalbox.common.metrics import Metrics
 from signalbox.controller.runtime import Controller
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.metadata.layout import controller_id_path
 from signalbox.metadata.registration_keeper import RegistrationKeeper
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.network.ports import NetworkPorts
@@ -117,6 +118,7 @@ class NodeParts:
     router: Router
     server: SocketServer
     keeper: RegistrationKeeper
+    controller_keeper: RegistrationKeeper
     reload: ListenerReload
     audit_delivery: TopicDelivery
     metrics_page: MetricsPage | None
@@ -149,6 +151,7 @@ class NodeParts:
         await self.controller.stop()
         await self.data.coordinator.stop()
         await self.data.log_dir_failures.stop()
+        await self.controller_keeper.stop()
         await self.keeper.stop()
         await self.ways.stop()
         await self.peers.close()
@@ -208,7 +211,7 @@ async def build_parts(
         dynamic=dynamic,
         guards=guards,
         channel=ways.channel,
-        data_loop=_data_loop(config, trail.metrics, threads),
+        data_loop=build_data_loop(config, trail.metrics, threads),
         lane=LongLane(asyncio.get_running_loop(), config["data.plane.slice.us"]),
         metrics=trail.metrics,
         clock=clock,
@@ -223,7 +226,7 @@ async def build_parts(
     )
     own = OwnConfigs(config.node_id, NODE_CONFIG, ConfigValuesView(repository), repository.catch_up)
     router, hot_path = _router(around, trail, controller, data, creation, own)
-    server = _server(around, trail, router, hot_path)
+    server = build_server(guards, trail, router, hot_path, repository, clock, around.data_loop)
     keeper = RegistrationKeeper(store, around.epochs.registered)
     page = None
     if config["metrics.http.port"] >= 0:
@@ -238,6 +241,9 @@ async def build_parts(
         router=router,
         server=server,
         keeper=keeper,
+        controller_keeper=RegistrationKeeper(
+            store, lambda epoch: None, path_of=controller_id_path, renews_session=False
+        ),
         reload=build_live_listeners(around, server, keeper, own),
         audit_delivery=TopicDelivery(
             partial(_audit_client, server, config.node_id, guards), partial(creation.create, AUDIT_TOPIC, None)
@@ -246,7 +252,8 @@ async def build_parts(
     )
 
 
-def _data_loop(config: NodeConfig, metrics: Metrics, threads: HandshakeThreads) -> DataLoop:
+def build_data_loop(config: NodeConfig, metrics: Metrics, threads: HandshakeThreads) -> DataLoop:
+    """Where the connections of data listeners live."""
     loop = asyncio.get_running_loop()
     if isinstance(loop, MeasuredLoop):
         loop.poll_gaps.register(metrics)
@@ -318,7 +325,11 @@ def _router(
     return router, build_hot_path(handlers, data.replicas, around.cache, authorizer, around.clock, counters, quotas)
 
 
-def _server(around: Surroundings, trail: Trail, router: Router, hot_path: HotPath) -> SocketServer:
+def build_server(
+    guards: Guards, trail: Trail, router: Router, hot_path: HotPath | None,
+    repository: ConfigRepository, clock: Clock, data_loop: DataLoop,
+) -> SocketServer:  # fmt: skip
+    """The sockets before the router, not yet bound."""
     ports = NetworkPorts(
         request_sink=router,
         api_gate=RouteGate(),
@@ -326,13 +337,12 @@ def _server(around: Surroundings, trail: Trail, router: Router, hot_path: HotPat
         watcher=ConnectionEnds(trail.rollups, trail.software),
         audit=trail.audit,
         metrics=trail.metrics,
-        clock=around.clock,
-        security=around.guards.doors.security,
-        principal_builder=around.guards.principals,
-        address_rates=follow_address_rates(around.repository, around.clock),
+        clock=clock,
+        security=guards.doors.security,
+        principal_builder=guards.principals,
+        address_rates=follow_address_rates(repository, clock),
     )
-    doors = around.guards.doors
-    return SocketServer(doors.table, doors.network, ports, around.data_loop)
+    return SocketServer(guards.doors.table, guards.doors.network, ports, data_loop)
 
 
 def _broker_context(config: NodeConfig) -> RequestContext:

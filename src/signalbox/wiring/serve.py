@@ -1,4 +1,4 @@
-"""The broker as a process: `python -m signalbox.wiring.serve server.properties`.
+"""A node as a process, a broker or a dedicated controller: `python -m signalbox.wiring.serve server.properties`.
 
 Reads and checks the configuration, starts the node, says so on standard output in one JSON line (`event: ready`,
 with the real ports), serves until SIGTERM or SIGINT, then shuts down in a controlled way. A second signal ends it
@@ -23,6 +23,7 @@ from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.wiring.config_check import check_node_config
 from signalbox.wiring.config_file import ConfigFileError, read_config_file
 from signalbox.wiring.configuration import NodeConfig
+from signalbox.wiring.controller_node import ControllerNode
 from signalbox.wiring.garbage import Garbage
 from signalbox.wiring.guards import ConfigRefused
 from signalbox.wiring.log_format import start_logging
@@ -49,7 +50,7 @@ def load_config(path: Path, overrides: list[str]) -> NodeConfig | None:
 
 async def serve(config: NodeConfig) -> None:
     """Run the node until it is told to stop."""
-    node = Node(config)
+    node = Node(config) if config.runs_broker else ControllerNode(config)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -82,7 +83,7 @@ async def serve(config: NodeConfig) -> None:
     log.info("stopped")
 
 
-async def _started(node: Node, waiting: asyncio.Future[Literal[True]]) -> bool:
+async def _started(node: Node | ControllerNode, waiting: asyncio.Future[Literal[True]]) -> bool:
     """Start the node; False when it was told to stop meanwhile. A start that fails leaves nothing behind."""
     starting = asyncio.ensure_future(node.start())
     either: set[asyncio.Future[Any]] = {starting, waiting}

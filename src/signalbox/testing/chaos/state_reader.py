@@ -49,6 +49,10 @@ class StateReader:
         entry = self._entries.read(layout.CONTROLLER_EPOCH)
         return 0 if entry is None else decode_controller_epoch(entry.data)
 
+    def names(self, path: str) -> list[str]:
+        """What stands below a path."""
+        return self._entries.children(path)
+
     def leaders(self, topic: str) -> dict[int, int]:
         """The leader of each partition of a topic."""
         tree = self._entries.read_tree(layout.partitions_path(topic))

@@ -1,0 +1,165 @@
+"""The parts list of a dedicated controller (F15): what a broker has without logs, replicas, coordinators and a way to
+the controller. Its listeners are the controllers' own; what comes in there is for `broker/routes.CONTROLLER_ROUTES`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from signalbox.broker.advertised_versions import AdvertisedVersions
+from signalbox.broker.api_request import ApiRequest, FinalAnswer
+from signalbox.broker.request_observer import AuditingObserver
+from signalbox.broker.router import Router
+from signalbox.broker.routes import CONTROLLER_ROUTES, build_route_table
+from signalbox.broker.throttling import Throttling
+from signalbox.client.peer_channels import PeerChannels
+from signalbox.common.clock import Clock
+from signalbox.controller.runtime import Controller
+from signalbox.metadata.acl_repository import AclRepository
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.metadata.feature_repository import FeatureRepository
+from signalbox.metadata.layout import controller_id_path
+from signalbox.metadata.registration_keeper import RegistrationKeeper
+from signalbox.metadata.store.port import MetadataStore
+from signalbox.network.socket_server import SocketServer
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.transport.data_loop import DataLoop
+from signalbox.transport.handshake_threads import HandshakeThreads
+from signalbox.transport.long_lane import LongLane
+from signalbox.wiring.audit_delivery import TopicDelivery
+from signalbox.wiring.audit_way import AuditWay
+from signalbox.wiring.authorizers import keep_acls
+from signalbox.wiring.configuration import NodeConfig
+from signalbox.wiring.controller_parts import build_controller
+from signalbox.wiring.delegation_tokens import token_secret
+from signalbox.wiring.finalized_features import follow_features
+from signalbox.wiring.guards import Guards, read_guards
+from signalbox.wiring.handler_table import ControllerHandlerParts, build_controller_handlers, build_judges
+from signalbox.wiring.metrics_page import MetricsPage
+from signalbox.wiring.own_epochs import OwnEpochs
+from signalbox.wiring.parts import Trail, build_data_loop, build_server
+from signalbox.wiring.policies import told
+from signalbox.wiring.quotas import follow_quotas
+from signalbox.wiring.stored_users import StoredUsers
+
+
+@dataclass(slots=True, kw_only=True)
+class ControllerNodeParts:
+    """What a running controller consists of. `epochs.broker_epoch` is that of its own registration."""
+
+    cluster_id: str
+    epochs: OwnEpochs
+    cache: MetadataCache
+    repository: ConfigRepository
+    features: FeatureRepository
+    acls: AclRepository | None
+    trail: Trail
+    guards: Guards
+    controller: Controller
+    peers: PeerChannels
+    router: Router
+    server: SocketServer
+    keeper: RegistrationKeeper
+    lane: LongLane
+    data_loop: DataLoop
+    audit_delivery: TopicDelivery
+    metrics_page: MetricsPage | None
+
+    async def stop(self) -> None:
+        """End everything but the store, from the outside in."""
+        await self.server.stop_accepting()
+        self.router.close()
+        await self.controller.stop()
+        await self.keeper.stop()
+        await self.peers.close()
+        await self.server.stop("the controller stops")
+        await self.repository.stop()
+        await self.features.stop()
+        if self.acls is not None:
+            await self.acls.stop()
+        if self.metrics_page is not None:
+            await self.metrics_page.stop()
+
+
+async def build_controller_node(
+    config: NodeConfig, store: MetadataStore, cluster_id: str, clock: Clock, fail: Callable[[str], None]
+) -> ControllerNodeParts:
+    """Build and connect. `fail` is told what the node cannot live with. StartRefused, KafkaError, OSError."""
+    threads, trail = HandshakeThreads(), Trail.begin(config, clock)
+    repository = ConfigRepository(store, clock)
+    await repository.start()
+    guards = read_guards(config, StoredUsers(repository), None, threads.control)
+    acls = keep_acls(store, clock, guards.authorizer)
+    if acls is not None:
+        await acls.start()
+    cache, epochs = MetadataCache(), OwnEpochs(config.node_id)
+    features = follow_features(store, cache, fail)
+    await features.start()
+    controller, peers = build_controller(
+        config, store, cluster_id, cache, guards, told(guards.policies, trail.audit), trail.metrics, clock
+    )
+    data_loop = build_data_loop(config, trail.metrics, threads)
+    lane = LongLane(asyncio.get_running_loop(), config["data.plane.slice.us"])
+    observer = AuditingObserver(trail.requests, trail.rollups, trail.audit)
+    router = Router(controller, _NobodyToForwardTo(), observer, clock, lane)
+    throttling = Throttling(follow_quotas(config, repository, clock), clock.monotonic)
+    parts = ControllerHandlerParts(
+        cluster_id=cluster_id,
+        epochs=epochs,
+        router=router,
+        cache=cache,
+        controller=controller,
+        authorizer=guards.authorizer,
+        serde=guards.principals.serde,
+        audit=trail.audit,
+        advertised=AdvertisedVersions(_OwnVersionsAlone(), forced_control_plane=False),
+        misroutes=trail.misroutes,
+        software=trail.software,
+        token_secret=token_secret(config.values),
+        acls=acls,
+        throttling=throttling,
+        default_partitions=config["num.partitions"],
+    )
+    router.install(
+        build_route_table(build_controller_handlers(parts, build_judges(parts)), CONTROLLER_ROUTES), throttling
+    )
+    page = None
+    if config["metrics.http.port"] >= 0:
+        page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"], lane)
+    way = AuditWay(store, config, guards.peers)
+    return ControllerNodeParts(
+        cluster_id=cluster_id,
+        epochs=epochs,
+        cache=cache,
+        repository=repository,
+        features=features,
+        acls=acls,
+        trail=trail,
+        guards=guards,
+        controller=controller,
+        peers=peers,
+        router=router,
+        server=build_server(guards, trail, router, None, repository, clock, data_loop),
+        keeper=RegistrationKeeper(store, epochs.registered, path_of=controller_id_path),
+        lane=lane,
+        data_loop=data_loop,
+        audit_delivery=TopicDelivery(way.settings, way.find),
+        metrics_page=page,
+    )
+
+
+class _NobodyToForwardTo:
+    """`broker/ports.Forwarder`: what a controller answers came to it in an Envelope, and goes no further."""
+
+    def forward(self, request: ApiRequest) -> Awaitable[FinalAnswer]:
+        raise KafkaError(Error.NOT_CONTROLLER, "this controller is not active")
+
+
+class _OwnVersionsAlone:
+    """`broker/advertised_versions.ControllerVersions`: a controller offers what it is able to do itself."""
+
+    def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:
+        return None

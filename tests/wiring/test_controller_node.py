@@ -1,0 +1,99 @@
+"""A dedicated controller's life: ready when it takes part, seen by brokers alone, gone without a trace (F15)."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from signalbox.common.clock import SystemClock
+from signalbox.common.properties_file import Properties
+from signalbox.common.start_refused import StartRefused
+from signalbox.metadata.layout import BROKER_IDS, broker_id_path, controller_id_path, create_roots
+from signalbox.metadata.registration import decode_registration
+from signalbox.metadata.store.port import Create
+from signalbox.metadata.store.sqlite import SqliteMetadataStore
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.wiring.configuration import read_node_config
+from signalbox.wiring.controller_node import ControllerNode
+from tests.wiring.settings import OF_CONTROLLER
+from tests.wiring.test_node import tasks_left
+
+pytestmark = pytest.mark.spec("F15")
+
+
+def controller_in(folder: Path, **changes: str) -> ControllerNode:
+    values = {
+        **OF_CONTROLLER,
+        "metadata.store": f"sqlite:{folder / 'metadata.db'}",
+        "log.dirs": "",
+        **{key.replace("__", "."): value for key, value in changes.items()},
+    }
+    config, faults = read_node_config(Properties("test", values))
+    assert config is not None, faults
+    return ControllerNode(config)
+
+
+async def until_active(node: ControllerNode) -> None:
+    """It is when its own first metadata has been applied, a moment after that is seen."""
+    assert await node.parts.cache.wait_until(lambda image: image.controller_id == 101, 10)
+    async with asyncio.timeout(10):
+        while not node.parts.controller.is_active:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+
+def test_a_whole_life_leaves_nothing_behind(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        node = controller_in(tmp_path, metrics__http__port="0")
+        await node.start()
+        told, parts = node.describe(), node.parts
+        assert (told["node_id"], set(told["listeners"])) == (101, {"CONTROLLER"})
+        assert told["metrics"].startswith("http://127.0.0.1:")
+        await until_active(node)
+        assert parts.cache.image.controller_id == 101
+        store = parts.keeper._store
+        entry = await store.read(controller_id_path(101))
+        assert entry is not None
+        assert entry.creation_id == told["broker_epoch"]
+        registration = decode_registration(101, entry.data)
+        endpoint = registration.privileged_endpoint("REPLICATION")
+        assert endpoint is not None
+        assert f"{endpoint.host}:{endpoint.port}" == told["listeners"]["CONTROLLER"]
+        assert await store.children(BROKER_IDS) == []
+        await node.stop()
+        assert await tasks_left() == set()
+
+    asyncio.run(scenario())
+    assert not [*tmp_path.rglob("meta.properties")], "a controller has no log directories"
+
+
+def test_without_brokers_nothing_can_be_placed(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        node = controller_in(tmp_path)
+        await node.start()
+        controller = node.parts.controller
+        await until_active(node)
+        topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+        answer = await controller.handle(ApiKey.CREATE_TOPICS, CreateTopicsRequest(topics=[topic], timeout_ms=1000))
+        assert [result.error_code for result in answer.topics] == [38]  # type: ignore[attr-defined]
+        await node.stop()
+
+    asyncio.run(scenario())
+
+
+def test_the_id_of_a_broker_is_refused(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = SqliteMetadataStore(tmp_path / "metadata.db", 6000, SystemClock())
+        await store.open_session()
+        await create_roots(store)
+        await store.commit([Create(broker_id_path(101), of_session=True)])
+        node = controller_in(tmp_path, broker__session__timeout__ms="100")
+        with pytest.raises(StartRefused, match="a broker is registered with it"):
+            await node.start()
+        await node.stop(controlled=False)
+        await store.close()
+        assert await tasks_left() == set()
+
+    asyncio.run(scenario())

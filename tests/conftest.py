@@ -7,6 +7,7 @@ import os
 import pytest
 
 from tests.skip_rule import read_allowed_skips, unexpected_skips
+from tests.spec_numbers import mark_by_number, marks
 
 _skipped: list[tuple[str, str]] = []
 
@@ -14,7 +15,14 @@ _skipped: list[tuple[str, str]] = []
 def pytest_configure(config: pytest.Config) -> None:
     _skipped.clear()
     config.addinivalue_line("markers", "spec(*numbers): the points of the specification that the test shows")
+    for mark in marks():
+        config.addinivalue_line("markers", mark)
     config.addinivalue_line("markers", "slow: takes more than ten seconds")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_by_number(items)
 
 
 def _note_skip(node_id: str, report: pytest.TestReport | pytest.CollectReport) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from signalbox.client.admin import AdminClient
@@ -9,6 +12,8 @@ from signalbox.client.topic_admin import NewTopic
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_cluster import DescribeClusterResponse
+from signalbox.protocol.messages.metadata import MetadataRequest
+from tests.client.crossed_cluster import until
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.client.test_admin import with_admin
 from tests.client.test_topic_admin import created
@@ -52,6 +57,35 @@ def test_a_lost_connection_moves_the_request_to_another_node() -> None:
         cluster.brokers[3].scripts[ApiKey.CREATE_TOPICS] = lambda request, version: created(request, 0)
         assert (await admin.create_topic("a")).error == Error.NONE
         assert len(cluster.brokers[3].seen(ApiKey.CREATE_TOPICS)) == 1
+
+    with_admin(test, size=3)
+
+
+@pytest.mark.spec("F13")
+def test_each_change_goes_to_the_least_loaded_broker_and_nobody_looks_for_the_controller() -> None:
+    """Broker 1 is the controller by everybody's Metadata; who has least to do is asked all the same."""
+
+    async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
+        may_answer = asyncio.Event()
+
+        async def late(request: Any, version: int) -> Any:
+            await may_answer.wait()
+            return created(request, 0)
+
+        def asked() -> list[int]:
+            return [len(broker.seen(ApiKey.CREATE_TOPICS)) for broker in cluster.brokers.values()]
+
+        await admin.client.some_node(admin.client.deadline(None), set())
+        for node_id, broker in cluster.brokers.items():
+            broker.scripts[ApiKey.CREATE_TOPICS] = late
+            await admin.client.request(node_id, MetadataRequest(topics=[]))  # who is connected is asked before others
+        under_way = []
+        for number in range(3):
+            under_way.append(asyncio.ensure_future(admin.create_topic(f"t-{number}")))
+            await until(lambda count=number + 1: sum(asked()) == count)
+        assert asked() == [1, 1, 1]
+        may_answer.set()
+        assert {outcome.error for outcome in await asyncio.gather(*under_way)} == {Error.NONE}
 
     with_admin(test, size=3)
 

@@ -37,11 +37,12 @@ from tests.system.clusters import BROKERS, QUICK, controller_id, until
 _LISTENERS = ("CLIENT", "REPLICATION", "CONTROL")
 SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 ADMIN_PASSWORD = "first-s3cret"
+BROKER_PASSWORD = "brokers-s3cret"
 
 
 class Guarded(ProcessCluster):
-    """Every listener wants SCRAM, and nobody stands in a login module: `admin`, whom the brokers log in by as well, was
-    added to the store by `signalbox store format`. `more` are keys of every server.properties over these."""
+    """Every listener wants SCRAM, and nobody stands in a login module: `admin`, and `broker`, as whom the brokers log
+    in, were added to the store by `signalbox store format`. `more` are keys of every server.properties over these."""
 
     def __init__(self, folder: Path, more: Mapping[str, str] | None = None) -> None:
         overrides = {
@@ -50,9 +51,9 @@ class Guarded(ProcessCluster):
             "sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512",
             "sasl.mechanism.inter.broker.protocol": "SCRAM-SHA-256",
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-            "super.users": "User:admin",
+            "super.users": "User:admin;User:broker",
         }
-        jaas = f'{SCRAM_MODULE} username="admin" password="{ADMIN_PASSWORD}";'
+        jaas = f'{SCRAM_MODULE} username="broker" password="{BROKER_PASSWORD}";'
         for name in _LISTENERS:
             for mechanism in ("scram-sha-256", "scram-sha-512"):
                 overrides[f"listener.name.{name.lower()}.{mechanism}.sasl.jaas.config"] = jaas
@@ -63,8 +64,9 @@ class Guarded(ProcessCluster):
     def start(self) -> None:
         file = self.folder / "before.properties"
         file.write_text(f"node.id=1\nlisteners=PLAINTEXT://127.0.0.1:0\nmetadata.store={self.store}\n")
-        user = f"SCRAM-SHA-256=[name=admin,password={ADMIN_PASSWORD}]"
-        assert signalbox("store", "format", "--config", str(file), "--add-scram", user).returncode == 0
+        users = {"admin": ADMIN_PASSWORD, "broker": BROKER_PASSWORD}
+        added = (f"--add-scram=SCRAM-SHA-256=[name={name},password={word}]" for name, word in users.items())
+        assert signalbox("store", "format", "--config", str(file), *added).returncode == 0
         super().start()
 
     @property

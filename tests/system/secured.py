@@ -14,7 +14,7 @@ from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.clusters import QUICK
 
 LISTENERS = ("CLIENT", "REPLICATION", "CONTROL")
-USERS = {"broker": "broker-secret", "admin": "admin-secret", "mallory": "mallory-secret"}
+USERS = {"broker": "broker-secret", "admin": "admin-secret", "mallory": "mallory-secret", "deputy": "deputy-secret"}
 
 
 def properties() -> dict[str, str]:
@@ -28,7 +28,7 @@ def properties() -> dict[str, str]:
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
         **{f"listener.name.{name.lower()}.plain.sasl.jaas.config": jaas for name in LISTENERS},
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:broker;User:admin",
+        "super.users": "User:broker;User:admin;User:deputy",
     }
 
 

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import decode_response_header, encode_request_header
-from signalbox.protocol.messages.create_topics import CreateTopicsResponse
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.envelope import EnvelopeRequest
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
@@ -41,7 +41,7 @@ def test_being_forwarded_gives_nobody_a_right(secured: ProcessCluster) -> None:
 
 @pytest.mark.spec("F4", "F5", "C4")
 @pytest.mark.parametrize("listener", LISTENERS)
-@pytest.mark.parametrize("user", [None, "mallory", "admin"])
+@pytest.mark.parametrize("user", [None, "mallory", "deputy"])
 def test_a_forged_envelope_changes_nothing(secured: ProcessCluster, listener: str, user: str | None) -> None:
     """Without a login: closed. As a client where brokers speak: refused by name. Anywhere else: closed."""
     topic = f"forged-{listener}-{user}"
@@ -53,7 +53,7 @@ def test_a_forged_envelope_changes_nothing(secured: ProcessCluster, listener: st
                 answer = wire.ask(ApiKey.ENVELOPE, 0, envelope(topic))
                 assert answer.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
                 assert answer.response_data is None
-            elif listener == "REPLICATION" and user == "admin":
+            elif listener == "REPLICATION" and user == "deputy":
                 # A super user is trusted as a broker is; that it may is told by its own rights, not by the Envelope.
                 answer = wire.ask(ApiKey.ENVELOPE, 0, envelope(topic, "mallory"))
                 assert_inner_refused(answer)
@@ -93,6 +93,26 @@ def test_garbled_envelopes_are_answered_in_kafkas_order(secured: ProcessCluster)
             answer = wire.ask(ApiKey.ENVELOPE, 0, EnvelopeRequest(**{**fields, **wrong}))
             assert (answer.error_code, answer.response_data) == (error, None), wrong
     assert "garbled" not in topics_of(secured)
+
+
+@pytest.mark.spec("F15")
+def test_a_brokers_login_changes_nothing_where_clients_speak(secured: ProcessCluster) -> None:
+    """It may look, and on the listener of brokers it may do what it has rights on."""
+    new = CreateTopicsRequest.CreatableTopic(name="by-a-broker", num_partitions=1, replication_factor=1)
+    wanted = CreateTopicsRequest(topics=[new], timeout_ms=5_000)
+    for node_id in BROKERS:
+        client = admin_of(secured, "broker", node_id)
+        assert "by-a-broker" not in client.list_topics(timeout=10).topics
+        with pytest.raises(KafkaException, match="TOPIC_AUTHORIZATION_FAILED"):
+            create(client, "by-a-broker")
+    with dial(secured, 1, "REPLICATION") as wire:
+        assert log_in(wire, "broker", USERS["broker"]) == 0
+        [told] = wire.ask(ApiKey.CREATE_TOPICS, 7, wanted).topics
+        assert Error.of(told.error_code) is Error.NONE
+    assert any(
+        "User:broker is how a broker logs in: changes under it are refused on listener CLIENT" in log
+        for log in (broker.log_file.read_text() for broker in secured.brokers.values())
+    )
 
 
 @pytest.mark.spec("C2", "F4")

@@ -24,7 +24,7 @@ from signalbox.security.acl_authorizer import AclAuthorizer
 from signalbox.security.acl_view import AclIndex
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.authorizers import build_authorizer, keep_acls
+from signalbox.wiring.authorizers import build_authorizer, keep_acls, with_broker_principal_rule
 from tests.broker.asking import context
 from tests.system.wire import Wire
 from tests.wiring.settings import config_of
@@ -112,6 +112,33 @@ def test_networks_that_are_none() -> None:
     _, [fault] = asked(authorizer__class__name=name, authorizer__forwarded__acl__changes__from="10.0.0.0/8,everywhere")
     assert fault.key == "authorizer.forwarded.acl.changes.from"
     assert "'everywhere'" in fault.problem
+
+
+@pytest.mark.spec("F15")
+@pytest.mark.parametrize(
+    ("given", "ruled"),
+    [
+        ({}, False),
+        ({"listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:SASL_PLAINTEXT,CONTROL:PLAINTEXT"}, True),
+        (
+            {
+                "listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:SASL_PLAINTEXT,CONTROL:PLAINTEXT",
+                "broker.principal.changes.on.client.listeners.enable": "true",
+            },
+            False,
+        ),
+    ],
+)
+def test_brokers_logins_are_for_brokers_where_they_have_any(given: dict[str, str], ruled: bool) -> None:
+    login = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="b" password="p";'
+    mechanism = {
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "listener.name.replication.plain.sasl.jaas.config": login,
+    }
+    inner = AllowAllAuthorizer()
+    authorizer = with_broker_principal_rule(config_of(**mechanism, **given), inner)
+    assert (authorizer is not inner) == ruled
 
 
 @pytest.mark.spec("F8")

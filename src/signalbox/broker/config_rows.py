@@ -35,6 +35,7 @@ BROKER_CONFIG = ConfigTable(
         ("super.users", _S, "", None, Dynamic.READ_ONLY, "Type:name, separated by semicolons: these may do everything."),
         ("allow.everyone.if.no.acl.found", _B, False, None, Dynamic.READ_ONLY, "Whether a resource without ACLs is open to all."),
         ("authorizer.forwarded.acl.changes.from", _LIST, [], None, Dynamic.READ_ONLY, "Networks (10.0.0.0/8) from which ACLs may be changed through a broker that is not the controller, by super users too; empty is anywhere."),
+        ("broker.principal.changes.on.client.listeners.enable", _B, False, None, Dynamic.READ_ONLY, "Whether a principal that brokers log in with may make changes on listeners of clients too, as in Apache Kafka; otherwise it may on listeners of brokers alone."),
         ("forwarded.api.versions.max", _LIST, [], refuse_ceilings, Dynamic.READ_ONLY, "Highest versions of changes that are listed and taken, CreateTopics:5 and so on; empty is all. Clients are told what the broker they ask and the active controller have in common."),
         ("delegation.token.secret.key", _PASSWORD, None, None, Dynamic.READ_ONLY, "Secret that the HMACs of delegation tokens are made with, the same on every broker; without it there are no delegation tokens."),
         ("delegation.token.master.key", _PASSWORD, None, None, Dynamic.READ_ONLY, "Kafka's old name of delegation.token.secret.key, which counts where both are set."),

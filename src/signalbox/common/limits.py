@@ -40,6 +40,9 @@ MAX_THROTTLE_MS = 30_000  # a client that owes more is held back again with its 
 MAX_FORWARDED_OUTCOME_BYTES = 262_144  # a larger answer to a forwarded change is not kept for its repetition
 MAX_FORWARDS_QUEUED = 10_000  # beyond it a forwarded request is answered REQUEST_TIMED_OUT at once
 
+# Authorisation
+MAX_BROKER_PRINCIPALS = 1_000  # logins that are known to be brokers'; more brokers than a cluster has
+
 # Decisions
 MAX_TOPICS_PER_CREATE = 10_000  # topics in one CreateTopics request
 MAX_PARTITIONS_PER_TOPIC = 10_000

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from signalbox.broker.broker_principals import BrokerPrincipalRule
 from signalbox.common.clock import Clock
 from signalbox.common.config_table import ConfigFault, Value
+from signalbox.common.endpoint import SecurityProtocol
 from signalbox.metadata.acl_repository import AclRepository
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.security.acl_authorizer import AclAuthorizer
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer, parse_super_users
 from signalbox.security.forwarded_acl_changes import parse_networks
+from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.import_path import load_class
 
 Values = Mapping[str, Value]
 _KEY = "authorizer.class.name"
+_BROKERS_ANYWHERE = "broker.principal.changes.on.client.listeners.enable"
 _NETWORKS = "authorizer.forwarded.acl.changes.from"
 # Kafka's own class names mean the built-in one, so that a server.properties can be taken over as it is.
 _BUILT_IN = frozenset(
@@ -42,6 +46,13 @@ def build_authorizer(values: Values, given: Mapping[str, str]) -> tuple[Authoriz
         return authorizer, []
     except Exception as error:  # somebody else's constructor may raise what it likes
         return AllowAllAuthorizer(), [_fault(str(name), error)]
+
+
+def with_broker_principal_rule(config: NodeConfig, authorizer: Authorizer) -> Authorizer:
+    """The authorizer with F15's rule before it. Where brokers do not prove themselves to each other nobody has their
+    login."""
+    proves = config.listeners.inter_broker_security_protocol is not SecurityProtocol.PLAINTEXT
+    return BrokerPrincipalRule(authorizer) if proves and not config[_BROKERS_ANYWHERE] else authorizer
 
 
 def authorizer_faults(values: Values) -> list[ConfigFault]:

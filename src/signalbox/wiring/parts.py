@@ -53,7 +53,7 @@ from signalbox.transport.handshake_threads import HandshakeThreads
 from signalbox.transport.long_lane import LongLane
 from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.wiring.audit_delivery import TopicDelivery
-from signalbox.wiring.authorizers import keep_acls
+from signalbox.wiring.authorizers import keep_acls, with_broker_principal_rule
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.connection_audit import ConnectionEnds
 from signalbox.wiring.control_requests import ControlRequests
@@ -271,6 +271,7 @@ def _router(
     """What answers requests: the router, and the short cut before it."""
     config, channel, serde = around.config, around.channel, around.guards.principals.serde
     timeout_ms = config["request.timeout.ms"]
+    ruled = with_broker_principal_rule(config, around.guards.authorizer)
     ceilings = parse_ceilings(config["forwarded.api.versions.max"])
     numbering = ForwardingNumbers(around.epochs)
     counts = ForwardingMetrics(trail.metrics, around.clock, lambda: around.cache.image.controller_id)
@@ -296,7 +297,7 @@ def _router(
             vanished=data.vanished,
             software=trail.software,
             coordinator=data.coordinator,
-            authorizer=around.guards.authorizer,
+            authorizer=ruled,
             serde=serde,
             audit=trail.audit,
             advertised=AdvertisedVersions(ChannelVersions(channel), config.listeners.control_plane_forced, ceilings),
@@ -321,7 +322,7 @@ def _router(
     )
     router.install(build_route_table(handlers, ceilings=ceilings), throttling)
     counters = (trail.requests, trail.rollups)
-    authorizer = around.guards.authorizer
+    authorizer = around.guards.authorizer  # nothing is changed there
     return router, build_hot_path(handlers, data.replicas, around.cache, authorizer, around.clock, counters, quotas)
 
 

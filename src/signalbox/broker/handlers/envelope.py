@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from signalbox.broker.api_request import Answer, ApiRequest, CloseConnection, FinalAnswer
-from signalbox.broker.cluster_action import may_act_on_cluster
+from signalbox.broker.cluster_action import acts_as_broker
 from signalbox.broker.envelope import unwrap
 from signalbox.broker.ports import ActiveController
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
@@ -56,7 +56,7 @@ class EnvelopeHandler:
         if not request.context.privileged:
             self._refused(request, "an Envelope came in on a listener that is not privileged")
             return CloseConnection("an Envelope came in on a listener that is not privileged")
-        if not may_act_on_cluster(self._authorizer, request.context):
+        if not acts_as_broker(self._authorizer, request.context):
             self._refused(request, "an Envelope came from a principal without CLUSTER_ACTION")
             return EnvelopeResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED)
         if not self._controller.is_active:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may
-from signalbox.broker.cluster_action import may_act_on_cluster
+from signalbox.broker.cluster_action import acts_as_broker
 from signalbox.broker.node_endpoints import node_endpoints
 from signalbox.common.long_work import breathe
 from signalbox.metadata.cache import MetadataCache
@@ -36,7 +36,7 @@ class FetchHandler:
         body: FetchRequest = request.body
         context = request.context
         if replica_id_of(body) >= 0:
-            acts = may_act_on_cluster(self._authorizer, context)
+            acts = acts_as_broker(self._authorizer, context)
             found = self._replicas.fetch(body, request.header.api_version, lambda _: acts)
         else:
             found = self._replicas.fetch(

@@ -11,7 +11,7 @@ from signalbox.controller.context import LiveBroker
 from signalbox.controller.suspects import Suspects
 from signalbox.metadata.layout import CONTROLLER_EPOCH, broker_id_path
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Fence, Write
+from signalbox.metadata.store.port import Delete, Fence, Write
 from tests.controller.cluster import register, registration
 from tests.metadata.participants import run_with_stores
 
@@ -84,5 +84,26 @@ def test_without_a_probe_nobody_is_dead() -> None:
         suspects.look_at_controller(2, found.append)
         assert await own.read(broker_id_path(2)) is not None
         assert found == []
+
+    run_with_stores(2, scenario)
+
+
+def test_a_broker_that_has_registered_again_meanwhile_is_left_alone() -> None:
+    """Though the controller has not heard of it yet: what it found dead was the old one."""
+
+    async def scenario(shared: SharedEntries, own: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        await own.open_session()
+        broker, claim = await a_broker(other), (await try_to_claim(own, 1, 0)).claim
+        assert claim is not None
+        probe, tasks = Held(), list[asyncio.Task[None]]()
+        suspects = Suspects(own, probe, lambda work: tasks.append(asyncio.ensure_future(work)))
+        suspects.look_at_broker(broker, claim.fence, lambda broker: True)
+        await own.commit([Delete(broker_id_path(2))])
+        again = await register(other, registration(2))
+        probe.let_go.set()
+        await ended(tasks)
+        entry = await own.read(broker_id_path(2))
+        assert entry is not None
+        assert entry.creation_id == again
 
     run_with_stores(2, scenario)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -72,6 +73,32 @@ def test_a_lost_session_and_a_removed_registration_are_made_good() -> None:
         entry = await other.read(PATH)
         assert entry is not None
         assert entry.creation_id == keeper.broker_epoch == third
+        await keeper.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_a_registration_that_never_lasts_is_made_again_more_and_more_slowly() -> None:
+    """A controller that cannot reach this node removes it as often as it comes: not fifty times in two seconds."""
+
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        times: list[float] = []
+        made = asyncio.Semaphore(0)
+
+        def told(broker_epoch: int) -> None:
+            times.append(asyncio.get_running_loop().time())
+            made.release()
+
+        keeper = RegistrationKeeper(store, told)
+        await store.open_session()
+        await keeper.register(BROKER)
+        for _ in range(4):
+            await made.acquire()
+            await other.commit([Delete(PATH)])
+        await made.acquire()
+        first, *later = [after - before for before, after in pairwise(times)]
+        assert first < 0.1
+        assert [round(each, 1) >= least for each, least in zip(later, (0.1, 0.2, 0.4), strict=True)] == [True] * 3
         await keeper.stop()
 
     run_with_stores(2, scenario)

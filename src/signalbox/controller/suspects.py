@@ -63,7 +63,11 @@ class Suspects:
         self, probe: BrokerProbe, broker: LiveBroker, fence: Fence, is_known: Callable[[LiveBroker], bool]
     ) -> None:
         broker_id = broker.registration.broker_id
-        if await probe.confirm_dead(broker_id, broker.registration.endpoints) and is_known(broker):
+        if not await probe.confirm_dead(broker_id, broker.registration.endpoints) or not is_known(broker):
+            return
+        # The news that it registered again may still be on its way here.
+        registered = await self._store.read(broker_id_path(broker_id))
+        if registered is not None and registered.creation_id == broker.broker_epoch:
             log.info("broker %d refuses connections: its registration is removed before its session ends", broker_id)
             await self._store.commit([Delete(broker_id_path(broker_id))], fence)
 

@@ -2,7 +2,9 @@
 
 The broker epoch is the creation id of the registration, so every new registration has a larger one. When the id is
 taken by another session, the keeper waits for that session to end (a quick restart of the same broker finds its own
-old one) and gives up after `takeover_timeout_s`.
+old one) and gives up after `takeover_timeout_s`. A registration that is removed as often as it is made (a controller
+that cannot reach this node takes it for dead) is made again after a pause, a longer one each time: every newcomer costs
+the whole cluster an election.
 
 Dedicated controllers are kept registered in the same way at a path of their own. Who is both has two keepers, and one
 of them alone renews the session.
@@ -21,6 +23,9 @@ from signalbox.metadata.store.port import Create, KeyExists, MetadataStore, Sess
 log = logging.getLogger(__name__)
 
 _RETRY_S = 0.5
+_FIRST_PAUSE_S = 0.1  # before a registration that did not last is made again; doubled each time
+_LONGEST_PAUSE_S = 2.0
+_LASTED_S = 10.0  # a registration that was there for so long has lasted
 
 EpochListener = Callable[[int], None]
 
@@ -51,6 +56,8 @@ class RegistrationKeeper:
         self._renews_session = renews_session
         self._registration: BrokerRegistration | None = None
         self._broker_epoch = -1
+        self._registered_at_s = 0.0
+        self._pause_s = 0.0
         self._changed = asyncio.Event()
         self._session_is_lost = False
         self._cancel_watch: Callable[[], None] | None = None
@@ -108,6 +115,7 @@ class RegistrationKeeper:
                     ) from None
                 await self._wait_for_change(min(left_s, _RETRY_S))
         self._broker_epoch = outcomes[0].creation_id
+        self._registered_at_s = asyncio.get_running_loop().time()
         self._on_epoch(self._broker_epoch)
 
     async def _keep(self, path: str) -> None:
@@ -133,8 +141,17 @@ class RegistrationKeeper:
         self._session_is_lost = False
         entry = await self._store.read(path)
         if entry is None or entry.creation_id != self._broker_epoch:
+            await self._pause()
             log.info("registering %s again", path)
             await self._create(self._registration)
+
+    async def _pause(self) -> None:
+        """None before the first time, or after a registration that lasted."""
+        if asyncio.get_running_loop().time() - self._registered_at_s > _LASTED_S:
+            self._pause_s = 0.0
+            return
+        await asyncio.sleep(self._pause_s)
+        self._pause_s = min(_LONGEST_PAUSE_S, max(_FIRST_PAUSE_S, 2 * self._pause_s))
 
     async def _wait_for_change(self, timeout_s: float) -> None:
         try:

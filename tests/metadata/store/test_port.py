@@ -79,6 +79,11 @@ class Ear:
             await self._heard.wait()
         self._heard.clear()
 
+    async def is_still(self) -> None:
+        """Wait until calls that are one too many, or belong to the same change, have come."""
+        while not await self.hears_nothing_for(0.3):
+            self._heard.clear()
+
     async def hears_nothing_for(self, seconds: float) -> bool:
         try:
             await asyncio.wait_for(self._heard.wait(), seconds)
@@ -364,6 +369,22 @@ def test_watches_hear_their_own_participant(show: Show) -> None:
         store.watch("/a", ear)
         await store.commit([Create("/a")])
         await ear.hears()
+
+    show(scenario)
+
+
+def test_what_came_and_went_before_the_watch_looked_is_heard(show: Show) -> None:
+    """Somebody may have read it in between: a broker that registers and is expelled at once must hear of it."""
+
+    async def scenario(world: World) -> None:
+        writer, watcher = world.participant(), world.participant()
+        ear = Ear()
+        watcher.watch("/a", ear)
+        assert await watcher.read("/a") is None
+        for _ in range(3):
+            await asyncio.gather(writer.commit([Create("/a")]), writer.commit([Delete("/a")]))
+            await ear.hears()
+            await ear.is_still()
 
     show(scenario)
 

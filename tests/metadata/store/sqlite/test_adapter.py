@@ -16,6 +16,8 @@ import pytest
 
 from signalbox.metadata.store.port import Create, Delete, StoreDamaged, StoreUnavailable, Write
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
+from signalbox.metadata.store.sqlite.database import Database
+from signalbox.metadata.store.sqlite.steps import begin, step_of
 from tests.metadata.store.sqlite.process import OtherProcess, other_process
 
 
@@ -138,6 +140,23 @@ def test_lost_rings_are_made_up_for(tmp_path: Path) -> None:
         other.close()
         async with asyncio.timeout(5):
             await heard.wait()
+
+    with_store(path, scenario)
+
+
+def test_what_came_and_went_between_two_looks_is_heard(tmp_path: Path) -> None:
+    """Somebody may have read it in between: a broker that registered and was expelled at once believed to be there."""
+    path = tmp_path / "metadata.db"
+
+    async def scenario(store: SqliteMetadataStore) -> None:
+        heard = asyncio.Event()
+        store.watch("/a", heard.set)
+        assert await store.read("/a") is None
+        other = Database(path)  # it rings no bell, and the loop has no turn between its commits
+        for operation in (Create("/a"), Delete("/a")):
+            other.run_steps([begin(0), step_of(operation, 0, 0)])
+        other.close()
+        await heard.wait()
 
     with_store(path, scenario)
 

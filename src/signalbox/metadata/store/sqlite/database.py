@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from signalbox.metadata.store.port import ROOT, Entry, Outcome, StoreDamaged, StoreUnavailable
+from signalbox.metadata.store.port import ROOT, Entry, Outcome, StoreDamaged, StoreUnavailable, parent_of
 
 APPLICATION_ID = 0x5349474C  # "SIGL": how our files are told from other SQLite files
 SCHEMA_VERSION = 1
@@ -30,9 +30,14 @@ SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extra
        json_extract(value, '$[6]'), json_extract(value, '$[7]'), json_extract(value, '$[8]')
 FROM json_each(?)
 """
+# Of an entry that is not there its parent's child version stands in: one that came and went between two looks has
+# changed that, and whoever read it in between must hear that it is gone.
 _FINGERPRINTS = """
-SELECT watched.value, entry.creation_id, entry.version, entry.child_version
-FROM json_each(?) AS watched LEFT JOIN entry ON entry.path = watched.value
+SELECT json_extract(watched.value, '$[0]'), entry.creation_id, entry.version,
+       coalesce(entry.child_version, parent.child_version)
+FROM json_each(?) AS watched
+LEFT JOIN entry ON entry.path = json_extract(watched.value, '$[0]')
+LEFT JOIN entry AS parent ON parent.path = json_extract(watched.value, '$[1]')
 """
 _ENTRY = "SELECT path, data, version, creation_id, created_ms, session_id FROM entry "
 
@@ -102,8 +107,8 @@ class Database:
         return self._entries("WHERE path = ? OR (path > ? AND path < ?) ORDER BY path", (path, path + "/", path + "0"))
 
     def fingerprints(self, paths: Iterable[str]) -> dict[str, Fingerprint]:
-        """What changes when an entry, or the set of its children, changes."""
-        rows = self._query(_FINGERPRINTS, (json.dumps(list(paths)),))
+        """What changes when an entry, or the set of its children, changes. The second of the three is its version."""
+        rows = self._query(_FINGERPRINTS, (json.dumps([(path, parent_of(path)) for path in paths]),))
         return {row[0]: (row[1], row[2], row[3]) for row in rows}
 
     def sessions(self) -> dict[int, str]:

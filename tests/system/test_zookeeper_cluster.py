@@ -51,6 +51,28 @@ def test_a_killed_controller_is_followed_and_nothing_is_lost(loaded: LoadedClust
     loaded.judge()
 
 
+def test_a_killed_controller_is_replaced_long_before_its_session_ends(tmp_path: Path) -> None:
+    """Its addresses refuse: that is enough (the session would last half a minute). The killed one comes back as a
+    broker although ZooKeeper still keeps its old session."""
+    provision.zookeeper()
+    with ensemble(tmp_path / "ensemble") as (server,):
+        connect = f"{server.address}/signalbox"
+        overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}", "zookeeper.session.timeout.ms": "30000"}
+        with (
+            ProcessCluster(tmp_path / "cluster", 3, overrides=overrides) as cluster,
+            state_in_zookeeper(connect) as state,
+        ):
+            admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
+            create(admin, TOPIC)
+            victim = until(lambda: max(state.controller_id(), 0), "a controller")
+            cluster.kill(victim)
+            until(lambda: state.controller_id() not in (victim, -1), "a successor", timeout_s=10)
+            until(lambda: victim not in state.leaders(TOPIC).values(), "new leaders", timeout_s=10)
+            create(admin, "after-it", replicas=2)
+            cluster.start_broker(victim)
+            until(lambda: not state.what_is_missing(3), "a whole cluster")
+
+
 @pytest.mark.slow
 def test_an_ensemble_loses_its_servers_one_after_another_and_all_at_once(tmp_path: Path) -> None:
     """Three servers: without one all goes on; without two nothing is decided, but data flows; with all back, all is."""
@@ -87,9 +109,9 @@ def test_an_ensemble_loses_its_servers_one_after_another_and_all_at_once(tmp_pat
             loaded.judge()
 
 
-def create(admin: AdminClient, topic: str) -> None:
-    """Three partitions on three brokers, two of which must have a record before it is acknowledged."""
-    new = NewTopic(topic, PARTITIONS, replication_factor=3, config={"min.insync.replicas": "2"})
+def create(admin: AdminClient, topic: str, replicas: int = 3) -> None:
+    """Three partitions, two replicas of which must have a record before it is acknowledged."""
+    new = NewTopic(topic, PARTITIONS, replication_factor=replicas, config={"min.insync.replicas": "2"})
     admin.create_topics([new], operation_timeout=20)[topic].result(30)
 
 

@@ -25,7 +25,6 @@ _TOPIC = "failover"
 _WHOLE_S, _GIVE_UP_S = 90.0, 60.0
 _STEADY_S, _AFTER_S = 0.5, 1.0
 _AGAIN_S, _PAUSE_S = 0.01, 0.002
-_EXISTS = 36
 _CREATE_TIMEOUT_MS = 5_000
 _FAILURES = (OSError, ValueError, RuntimeError, LookupError)
 
@@ -120,7 +119,7 @@ class Creating:
             address = self._side.addresses[self._side.active_controller()]
         request = create([f"while-{next(self._numbers)}"], 1, 2, timeout_ms=_CREATE_TIMEOUT_MS)
         (answer,) = exchange(address, [[request]]).answers
-        if any(not refusal.startswith(f"{_EXISTS} ") for refusal in refusals(answer)):
+        if refusals(answer):
             raise RuntimeError(str(refusals(answer)))
 
 

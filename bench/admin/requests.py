@@ -14,6 +14,7 @@ from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlt
 from signalbox.protocol.messages.metadata import MetadataRequest
 
 _TOPIC, _SET, _PREFERRED = 2, 0, 0
+_EXISTS = 36
 _TIMEOUT_MS = 60_000
 # Logs are in memory: a segment that nobody writes to must not cost any.
 _CONFIGS = {"segment.bytes": str(2**24), "file.delete.delay.ms": "100"}
@@ -71,6 +72,9 @@ def all_metadata() -> Asked:
 
 
 def refusals(answer: Any) -> list[str]:
-    """What an answer of CreateTopics, DeleteTopics or IncrementalAlterConfigs did not grant."""
+    """What an answer of CreateTopics, DeleteTopics or IncrementalAlterConfigs did not grant.
+
+    Names are new, so "already exists" is a creation that was forwarded twice: Apache Kafka says it on a busy machine,
+    when a broker sends a request again whose answer is late. The topic is there."""
     rows = getattr(answer, "topics", None) or answer.responses
-    return [f"{row.error_code} {row.error_message}" for row in rows if row.error_code]
+    return [f"{row.error_code} {row.error_message}" for row in rows if row.error_code not in (0, _EXISTS)]

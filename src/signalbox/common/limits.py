@@ -56,6 +56,9 @@ MAX_AUDIT_BATCH_EVENTS = 64  # written at once, by the loop that serves requests
 MAX_CONFIG_FILE_BYTES = 4_194_304  # a server.properties with keystores in it has tens of thousands
 MAX_OPEN_SEGMENT_FILES = 512  # closed segments whose files stay open for reads
 
+# Answers
+MAX_METADATA_ANSWERS_KEPT = 16  # of "all topics": by version, listener and the controller that is shown
+
 # Metrics
 MAX_CLIENT_IDS_COUNTED = 1_000  # client ids with a row of their own
 MAX_CLIENT_SOFTWARE_COUNTED = 200  # client software with a row of its own, by listener, name and version

@@ -13,10 +13,11 @@ from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.exposed_controller import ExposedController
 from signalbox.broker.handlers.metadata import MetadataHandler
 from signalbox.broker.vanished_brokers import VanishedBrokers
+from signalbox.broker.whole_metadata import WORTH_KEEPING_FROM
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error
-from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from signalbox.security.authorizer import Authorizer
 from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, context, request_of, topic_id, update
 
@@ -201,3 +202,48 @@ def test_a_broker_that_hung_up_is_shown_only_if_the_controller_does_not_say_othe
         assert asked(request_of(by_name("b"), 12)) == held
 
     asyncio.run(story())
+
+
+MANY = {f"t-{number}": {0: (1, [1]), 1: (3, [3, 1])} for number in range(WORTH_KEEPING_FROM)}
+
+
+def body_of(answer: Any, version: int) -> bytes:
+    return b"".join(answer.encode_chunks(version))
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_a_large_answer_is_kept_as_the_bytes_it_would_have_been(version: int) -> None:
+    cache = cache_of(topics=MANY)
+    keeps = handler(cache=cache)
+    wanted = MetadataRequest(topics=None if version else [])
+    first, again = (answer_to(keeps, request_of(wanted, version)) for _ in range(2))
+    named = answer_to(handler(cache=cache), request_of(by_name(*MANY), version))
+    shown = {MetadataResponse.decode(body_of(each, version), version).controller_id for each in (first, again)}
+    assert shown <= {1, 2, -1}
+    plain = MetadataResponse.decode(body_of(named, version), version)
+    for answer in (first, again):
+        decoded = MetadataResponse.decode(body_of(answer, version), version)
+        assert decoded.topics == plain.topics
+        assert decoded.brokers == plain.brokers
+    inside = answer_to(keeps, request_of(wanted, version, context(listener="REPLICATION")))
+    assert len(MetadataResponse.decode(body_of(inside, version), version).brokers) == 3, "its own listener's addresses"
+
+
+def test_a_kept_answer_goes_with_the_image() -> None:
+    cache = cache_of(topics=MANY)
+    keeps = handler(cache=cache)
+    request = request_of(MetadataRequest(topics=None), 12)
+    given = [keeps(request) for _ in range(40)]
+    assert len({id(answer) for answer in given}) == 2, "one for each controller that is shown"
+    cache.apply_update_metadata(update({1: EVERYWHERE}, {"new": {0: (1, [1])}}))
+    fresh = MetadataResponse.decode(body_of(answer_to(keeps, request), 12), 12)
+    assert "new" in {topic.name for topic in fresh.topics}
+
+
+def test_who_may_not_see_all_topics_is_given_no_kept_answer() -> None:
+    cache = cache_of(topics=MANY)
+    keeps = handler(acl(("root", "READ", "*"), ("alice", "READ", "t-1")), cache=cache)
+    wanted = MetadataRequest(topics=None)
+    everything = answer_to(keeps, request_of(wanted, 12, context("root")))
+    assert len(MetadataResponse.decode(body_of(everything, 12), 12).topics) == len(MANY)
+    assert found(answer_to(keeps, request_of(wanted, 12, context("alice")))) == [("t-1", Error.NONE)]

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from signalbox.broker.advertised_versions import AdvertisedVersions, Ranges
 from signalbox.broker.api_request import Answer, ApiRequest, RawAnswer
 from signalbox.broker.client_software import ClientSoftware
+from signalbox.broker.encoded_body import EncodedBody
 from signalbox.broker.misroutes import MisrouteLog
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.feature_levels import SUPPORTED_FEATURES, FinalizedFeatures
@@ -27,19 +27,6 @@ from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVers
 
 _NAMES_SOFTWARE_FROM = 3
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
-
-
-class EncodedBody:
-    """A response whose body bytes are the same for everybody at one version."""
-
-    __slots__ = ("chunks", "error_code")
-
-    def __init__(self, body: bytes, error_code: int = 0) -> None:
-        self.chunks = [body]
-        self.error_code = error_code
-
-    def encode_chunks(self, version: int) -> list[Any]:
-        return self.chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +118,7 @@ class ApiVersionsHandler:
                 for name, level in offer.features.levels.items()
             ],
         )
-        made = EncodedBody(response.encode(version))
+        made = EncodedBody([response.encode(version)])
         self._bodies[version, control_plane, controller_plane] = (offer, made)
         return made
 

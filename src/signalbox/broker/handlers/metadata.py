@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may, may_on_cluster, operations_bit_field
@@ -19,10 +19,12 @@ from signalbox.broker.exposed_controller import ExposedController
 from signalbox.broker.ports import TopicCreation
 from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
 from signalbox.broker.vanished_brokers import VanishedBrokers
+from signalbox.broker.whole_metadata import WORTH_KEEPING_FROM, Shape, WholeMetadata
 from signalbox.common.ids import ZERO_UUID
 from signalbox.common.long_work import breathe
 from signalbox.controller.topic_name import refuse_topic_name
 from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.image import MetadataImage, TopicImage
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
@@ -53,6 +55,7 @@ class MetadataHandler:
         self._controller = controller
         self._creation = creation
         self._vanished = vanished
+        self._whole = WholeMetadata()
 
     def __call__(self, request: ApiRequest) -> Answer:
         hold_s = self._vanished.hold_s() if self._vanished is not None else 0.0
@@ -71,7 +74,7 @@ class MetadataHandler:
         if body.topics is not None and version < _ID_LOOKUPS_FROM and any(_names_no_topic(t) for t in body.topics):
             raise KafkaError(Error.INVALID_REQUEST, "topics are asked for by name below version 12")
         if body.topics is None or (version < _NULL_MEANS_ALL_FROM and not body.topics):
-            return self._response(request, self._all_topics(request))
+            return self._everything(request)
         if any(topic.topic_id != ZERO_UUID for topic in body.topics):
             ids = dict.fromkeys(topic.topic_id for topic in body.topics if topic.topic_id != ZERO_UUID)
             return self._response(request, [self._by_id(request, topic_id) for topic_id in ids])
@@ -83,12 +86,21 @@ class MetadataHandler:
             return self._created(request, found, self._creation)
         return self._response(request, found)
 
-    def _all_topics(self, request: ApiRequest) -> Iterable[_Topic]:
-        view = TopicView(self._cache.image, request.context.listener_name, request.header.api_version)
-        for topic in self._cache.image.topics.values():
+    def _everything(self, request: ApiRequest) -> FinalAnswer:
+        image, body = self._cache.image, request.body
+        topics = list(self._shown(request, image))
+        plain = not (body.include_topic_authorized_operations or body.include_cluster_authorized_operations)
+        if plain and len(topics) == len(image.topics) >= WORTH_KEEPING_FROM:
+            listener, version = request.context.listener_name, request.header.api_version
+            shape = Shape(version, listener, self._controller.id_for(listener))
+            return self._whole.answer(image, shape, lambda: self._written(request, image, topics, shape.controller_id))
+        return self._written(request, image, topics)
+
+    def _shown(self, request: ApiRequest, image: MetadataImage) -> Iterator[TopicImage]:
+        for topic in image.topics.values():
             breathe()
             if may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name):
-                yield self._with_operations(request, view.topic(topic))
+                yield topic
 
     def _by_id(self, request: ApiRequest, topic_id: bytes) -> _Topic:
         name = self._cache.image.topic_name(topic_id)
@@ -144,9 +156,22 @@ class MetadataHandler:
             self._authorizer, request.context, AclOperation.CREATE, name
         )
 
-    def _response(self, request: ApiRequest, topics: Iterable[_Topic]) -> MetadataResponse:
+    def _written(
+        self, request: ApiRequest, image: MetadataImage, topics: Iterable[TopicImage], controller_id: int | None = None
+    ) -> MetadataResponse:
+        view = TopicView(image, request.context.listener_name, request.header.api_version)
+        shown = [self._with_operations(request, view.topic(topic)) for topic in topics]
+        return self._response(request, shown, image, controller_id)
+
+    def _response(
+        self,
+        request: ApiRequest,
+        topics: Iterable[_Topic],
+        image: MetadataImage | None = None,
+        controller_id: int | None = None,
+    ) -> MetadataResponse:
         listener = request.context.listener_name
-        image = self._cache.image
+        image = image or self._cache.image
         answer = MetadataResponse(
             brokers=[
                 MetadataResponse.MetadataResponseBroker(
@@ -155,7 +180,7 @@ class MetadataHandler:
                 for node_id, endpoint in image.nodes(listener).items()
             ],
             cluster_id=self._cluster_id,
-            controller_id=self._controller.id_for(listener),
+            controller_id=self._controller.id_for(listener) if controller_id is None else controller_id,
             topics=list(topics),
         )
         if request.body.include_cluster_authorized_operations:

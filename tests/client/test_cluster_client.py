@@ -17,11 +17,13 @@ from signalbox.client.failures import (
 from signalbox.client.node import Purpose
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.testing.switchboard import Switchboard
 from tests.client.crossed_cluster import crossed_cluster, hurried, until, with_client
-from tests.client.loopback_cluster import LoopbackCluster
+from tests.client.loopback_cluster import LoopbackCluster, Script
 
 NO_TOPICS = MetadataRequest(topics=[])
 
@@ -62,6 +64,23 @@ def test_a_coordinator_connection_is_its_own_and_carries_the_true_node_id() -> N
         await client.request(2, NO_TOPICS, purpose=Purpose.COORDINATOR)
         assert cluster.brokers[2].connections == before + 1
         assert cluster.brokers[2].seen(ApiKey.API_VERSIONS)[-1].node_id == 2
+
+    with_client(test)
+
+
+@pytest.mark.spec("F13", "F17")
+def test_who_is_not_the_controller_and_does_not_forward_is_left_for_the_next() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        def answer(code: Error) -> Script:
+            return lambda request, version: ElectLeadersResponse(error_code=code)
+
+        for node_id, code in ((1, Error.NOT_CONTROLLER), (2, Error.NONE), (3, Error.NOT_CONTROLLER)):
+            cluster.brokers[node_id].scripts[ApiKey.ELECT_LEADERS] = answer(code)
+        for _ in range(4):
+            assert (await client.request_any(ElectLeadersRequest())).error_code == Error.NONE
+        cluster.brokers[2].scripts[ApiKey.ELECT_LEADERS] = answer(Error.NOT_CONTROLLER)
+        assert (await client.request_any(ElectLeadersRequest())).error_code == Error.NOT_CONTROLLER
+        assert all(cluster.brokers[node_id].seen(ApiKey.ELECT_LEADERS) for node_id in (1, 2, 3))
 
     with_client(test)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,11 +17,17 @@ from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.layout import TOPICS, broker_id_path, create_roots
 from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.port import Create, MetadataStore, Write
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from signalbox.security.delegation_token import TokenSecret
+
+Scenario = Callable[[Callable[[], Any]], Awaitable[None]]
+"""What a test does with a maker of participants of one store."""
 
 
 def registration(broker_id: int, rack: str | None = None, **changes: Any) -> BrokerRegistration:
@@ -154,3 +160,31 @@ async def start_node(
     store.watch(TOPICS, channels.news.set)
     await controller.start()
     return ControllerNode(node_id, store, controller, channels, cache, broker_epoch)
+
+
+async def start_three(participant: Callable[[], Any], **settings: Any) -> list[ControllerNode]:
+    """Three nodes; the first is the controller and knows all of them."""
+    nodes = [await start_node(1, participant(), **settings)]
+    await nodes[0].until_active()
+    nodes += [await start_node(number, participant(), **settings) for number in (2, 3)]
+    await nodes[0].until(lambda: len(brokers_known(nodes[0])) == 3)
+    return nodes
+
+
+def brokers_known(node: ControllerNode) -> set[int]:
+    return set(node.controller.context.brokers) if node.controller.context else set()
+
+
+async def create(node: ControllerNode, *names: str, factor: int = 3, timeout_ms: int = 5_000) -> list[Error]:
+    topic = CreateTopicsRequest.CreatableTopic
+    topics = [topic(name=name, num_partitions=2, replication_factor=factor) for name in names]
+    response = await node.controller.handle(
+        ApiKey.CREATE_TOPICS, CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms)
+    )
+    assert isinstance(response, CreateTopicsResponse)
+    return [Error.of(each.error_code) for each in response.topics]
+
+
+async def stop(nodes: Sequence[ControllerNode]) -> None:
+    for node in nodes:
+        await node.controller.stop()

@@ -12,7 +12,7 @@ import pytest
 
 from signalbox.controller import records as rec
 from signalbox.controller.context import ControllerContext, ReplicaOfTopic
-from signalbox.controller.failover import load_context
+from signalbox.controller.loading import load_context
 from signalbox.controller.records import Record
 from signalbox.controller.replay import _REPLAY, replay
 from signalbox.metadata.acl_entries import ACL_FOLDERS, decode_acls, encode_acls

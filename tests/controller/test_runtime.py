@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -27,13 +26,12 @@ from signalbox.metadata.layout import (
 from signalbox.metadata.log_dir_event import report_log_dir_failure
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, FencedOut, Operation, Write
-from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest
 from signalbox.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
-from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
@@ -44,72 +42,18 @@ from signalbox.security.principal import KafkaPrincipal
 from tests.controller.cluster import (
     ControllerNode,
     RecordingChannels,
+    Scenario,
+    brokers_known,
+    create,
     good_answer,
     inputs,
     register,
     registration,
     start_node,
+    start_three,
+    stop,
 )
 from tests.controller.contexts import told, tp
-
-Scenario = Callable[[Callable[[], Any]], Awaitable[None]]
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def run(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Scenario], None]:
-    """Runs a scenario with a maker of participants of one store."""
-
-    def run_scenario(scenario: Scenario) -> None:
-        async def within() -> None:
-            shared, made = SharedEntries(), []
-
-            def participant() -> Any:
-                store = (
-                    MemoryMetadataStore(shared)
-                    if request.param == "memory"
-                    else SqliteMetadataStore(tmp_path / "metadata.db")
-                )
-                made.append(store)
-                return store
-
-            try:
-                async with asyncio.timeout(20):
-                    await scenario(participant)
-            finally:
-                for store in made:
-                    await store.close()
-
-        asyncio.run(within())
-
-    return run_scenario
-
-
-async def start_three(participant: Callable[[], Any], **settings: Any) -> list[ControllerNode]:
-    """Three nodes; the first is the controller and knows all of them."""
-    nodes = [await start_node(1, participant(), **settings)]
-    await nodes[0].until_active()
-    nodes += [await start_node(number, participant(), **settings) for number in (2, 3)]
-    await nodes[0].until(lambda: len(brokers_known(nodes[0])) == 3)
-    return nodes
-
-
-def brokers_known(node: ControllerNode) -> set[int]:
-    return set(node.controller.context.brokers) if node.controller.context else set()
-
-
-async def create(node: ControllerNode, *names: str, factor: int = 3, timeout_ms: int = 5_000) -> list[Error]:
-    topic = CreateTopicsRequest.CreatableTopic
-    topics = [topic(name=name, num_partitions=2, replication_factor=factor) for name in names]
-    response = await node.controller.handle(
-        ApiKey.CREATE_TOPICS, CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms)
-    )
-    assert isinstance(response, CreateTopicsResponse)
-    return [Error.of(each.error_code) for each in response.topics]
-
-
-async def stop(nodes: Sequence[ControllerNode]) -> None:
-    for node in nodes:
-        await node.controller.stop()
 
 
 async def the_controller(nodes: Sequence[ControllerNode]) -> ControllerNode:

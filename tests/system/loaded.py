@@ -14,7 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from signalbox.testing.chaos.broker_logs import troubles
 from signalbox.testing.chaos.free_ports import free_ports
-from signalbox.testing.chaos.group import read_everything
+from signalbox.testing.chaos.group import GroupMember, read_everything
 from signalbox.testing.chaos.ledger import Ledger, longest_silences
 from signalbox.testing.chaos.load import SteadyProducer
 from signalbox.testing.chaos.replicas import compare_replicas
@@ -112,3 +112,18 @@ def loaded_cluster(
             new = NewTopic(TOPIC, PARTITIONS, replication_factor=3, config={"min.insync.replicas": "2"})
             admin.create_topics([new], operation_timeout=20)[TOPIC].result(30)
             yield LoadedCluster(cluster, state)
+
+
+@contextmanager
+def read_by_a_group(loaded: LoadedCluster) -> Iterator[GroupMember]:
+    """A member that reads all the while; at the end it has read what was acknowledged, and all of it once."""
+    # A session that a slow machine does not end: who is thrown out and comes back reads again, as Kafka has it.
+    member = GroupMember("roller", loaded.cluster.bootstrap(), TOPIC, session_timeout_ms=45_000)
+    member.start()
+    try:
+        yield member
+        until(lambda: len(member.seen) >= len(loaded.ledger.acknowledged), "the group has read everything")
+    finally:
+        member.stop()
+    assert member.contradictions == []
+    assert member.repeated == 0

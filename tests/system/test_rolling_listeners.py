@@ -6,8 +6,7 @@ failed, whatever the brokers use among themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -17,10 +16,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from signalbox.testing.chaos.free_ports import free_ports
-from signalbox.testing.chaos.group import GroupMember
 from tests.security.certificates import Authority
-from tests.system.clusters import BROKERS, metric, until
-from tests.system.loaded import TOPIC, LoadedCluster, loaded_cluster
+from tests.system.clusters import BROKERS, metric
+from tests.system.loaded import LoadedCluster, loaded_cluster, read_by_a_group
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow]
 
@@ -42,21 +40,6 @@ class Addresses:
         first = self.first_port + len(NAMES) * (node_id - 1)
         entries = [f"{name}://127.0.0.1:{first + NAMES.index(name)}" for name in names]
         return {"listeners": ",".join(entries), "listener.security.protocol.map": PROTOCOLS}
-
-
-@contextmanager
-def read_by_a_group(loaded: LoadedCluster) -> Iterator[GroupMember]:
-    """A member that reads all the while; at the end it has read what was acknowledged, and all of it once."""
-    # A session that a slow machine does not end: who is thrown out and comes back reads again, as Kafka has it.
-    member = GroupMember("roller", loaded.cluster.bootstrap(), TOPIC, session_timeout_ms=45_000)
-    member.start()
-    try:
-        yield member
-        until(lambda: len(member.seen) >= len(loaded.ledger.acknowledged), "the group has read everything")
-    finally:
-        member.stop()
-    assert member.contradictions == []
-    assert member.repeated == 0
 
 
 def change_something(loaded: LoadedCluster, name: str) -> None:

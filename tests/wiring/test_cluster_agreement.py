@@ -20,6 +20,7 @@ def test_alike_there_is_nothing_to_say() -> None:
         rules.reached_by_all,
         rules.one_inter_broker_listener,
         rules.one_control_plane,
+        rules.one_side_of_the_gate,
         rules.same_listeners,
     ):
         assert list(rule(brokers)) == [], rule.__name__
@@ -90,3 +91,16 @@ def test_another_secret_of_delegation_tokens() -> None:
         assert (note.key, note.origin) == ("delegation.token.secret.key", "2.properties")
         assert "another" not in str(note)
         assert "the secret" not in str(note)
+
+
+@pytest.mark.spec("F17")
+def test_the_second_bounce_of_the_roll_out() -> None:
+    version = "inter.broker.protocol.version"
+    below, above = broker(1, inter__broker__protocol__version="3.3"), broker(2)
+    [note] = rules.one_side_of_the_gate([below, above])
+    assert (note.key, note.entry, note.origin) == (version, "3.9", "2.properties")
+    assert "forwards changes, broker 1 (1.properties) has 3.3: the gate is 3.4" in note.problem
+    [note] = rules.one_side_of_the_gate([above, below])
+    assert "stores changes by itself" in note.problem
+    [note] = rules.one_side_of_the_gate([above, broker(3, inter__broker__protocol__version="3.5")])
+    assert (note.entry, note.problem) == ("3.5", "is 3.9 in broker 2 (2.properties)")

@@ -84,3 +84,23 @@ def test_a_log_directory_listed_twice(text: str, entry: str) -> None:
 @pytest.mark.parametrize("key", ["node.id", "broker.id"])
 def test_an_id_that_is_no_number_is_one_fault(key: str) -> None:
     assert faults_of(**{key: "x"}) == [(key, "x", "'x' is not a whole number")]
+
+
+@pytest.mark.spec("F15", "F17")
+def test_dedicated_controllers_are_reached_by_forwarding_alone() -> None:
+    values = {
+        **_NODE,
+        "listeners": "CLIENT://127.0.0.1:0",
+        "listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "CLIENT",
+        "process.roles": "broker",
+        "controller.listener.names": "CONTROLLER",
+    }
+    config, faults = read_node_config(Properties("a test", values))
+    assert config is not None, faults
+    below = {**values, "inter.broker.protocol.version": "3.3"}
+    config, faults = read_node_config(Properties("a test", below))
+    assert config is None
+    [fault] = faults
+    assert (fault.key, fault.entry) == ("inter.broker.protocol.version", "3.3")
+    assert "is below 3.4, and dedicated controllers are reached by forwarding alone" in fault.problem

@@ -12,6 +12,7 @@ from signalbox.security.principal import (
     AuthenticationEvidence,
     DefaultPrincipalBuilder,
     KafkaPrincipal,
+    PrincipalDeserializationError,
     PrincipalRefused,
     build_principal,
 )
@@ -104,6 +105,21 @@ def test_a_builder_that_is_no_serde_refuses_the_start() -> None:
         "principal.builder.class: cannot be made: it has no serialize, deserialize; "
         "a builder must be a principal serde too"
     )
+
+
+@pytest.mark.spec("F7", "F17")
+def test_below_the_gate_a_builder_that_is_no_serde_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    settings, text = network(principal__builder__class=f"{HERE}.Speechless")
+    found, faults = read_principals(settings, NAMES, text, forwards=False)
+    assert faults == []
+    assert found.build(evidence("CLIENT")).name == "x"
+    assert "Speechless is no principal serde: this broker forwards nothing" in caplog.text
+    with pytest.raises(PrincipalDeserializationError):
+        found.serde.deserialize(b"")
+    with pytest.raises(TypeError, match="nothing can be forwarded"):
+        found.serde.serialize(found.build(evidence("CLIENT")))
+    found.renew(settings, ["OTHER"], text)
+    assert found.build(evidence("OTHER")).name == "x"
 
 
 def test_every_fault_with_its_key() -> None:

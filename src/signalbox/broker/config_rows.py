@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from signalbox.broker.version_ceilings import refuse_ceilings
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, at_least, between
+from signalbox.common.inter_broker_protocol import is_inter_broker_protocol
 
 _B, _S, _I, _L, _SHORT, _LIST, _CLASS, _PASSWORD = (
     ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT, ConfigType.LONG, ConfigType.SHORT, ConfigType.LIST, ConfigType.CLASS,
@@ -21,7 +22,7 @@ BROKER_CONFIG = ConfigTable(
         ("process.roles", _LIST, [], None, Dynamic.READ_ONLY, "broker, controller or both: dedicated controllers lead the cluster and serve no clients. Without it a node is a broker that may become the controller."),
         ("metadata.store", _S, None, None, Dynamic.READ_ONLY, "Where metadata lives: sqlite:<file>, all nodes on one host, or zookeeper:<host:port,...>[/chroot]."),
         ("broker.session.timeout.ms", _I, 6_000, at_least(100), Dynamic.READ_ONLY, "Silence after which a broker counts as dead, ms; a closed connection tells sooner."),
-        ("inter.broker.protocol.version", _S, "3.9", None, Dynamic.READ_ONLY, "Gate of forwarding and of registration versions."),
+        ("inter.broker.protocol.version", _S, "3.9", is_inter_broker_protocol, Dynamic.READ_ONLY, "The release this broker behaves as towards the others. From 3.4 on changes are forwarded to the controller; below, brokers store changes of configs, ACLs, quotas, users and tokens by themselves and clients find the controller for the rest. Registrations are of version 5 from 2.7 on, of version 4 below."),
         ("auto.create.topics.enable", _B, True, None, Dynamic.READ_ONLY, "Whether Metadata may create topics."),
         ("create.topic.policy.class.name", _CLASS, None, None, Dynamic.READ_ONLY, "Import path of a policy for new topics, internal ones too: a class that takes the configuration and has signalbox.controller.ports.CreateTopicPolicy's validate."),
         ("alter.config.policy.class.name", _CLASS, None, None, Dynamic.READ_ONLY, "Import path of a policy for changes of configs: a class that takes the configuration and has signalbox.controller.ports.AlterConfigPolicy's validate."),

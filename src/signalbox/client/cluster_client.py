@@ -28,6 +28,7 @@ from signalbox.client.metadata_view import MetadataView, TopicView
 from signalbox.client.node import Node, Purpose
 from signalbox.client.route_report import RouteReport, report_routes
 from signalbox.common.ids import TopicPartition
+from signalbox.protocol.answer_errors import says_not_controller
 from signalbox.protocol.error_table import Error
 
 _GRACE_SECONDS = 0.05  # lets the connection's own deadline speak first when both are the same
@@ -132,7 +133,10 @@ class ClusterClient:
             raise
 
     async def request_any(self, message: Any, *, timeout_ms: float | None = None) -> Any:
-        """The answer of whichever node is least loaded; others are tried until the deadline (DeadlinePassed)."""
+        """The answer of whichever node is least loaded; others are tried until the deadline (DeadlinePassed).
+
+        A node that is not the controller and forwards nothing says so (below the gate of the roll-out, and in Kafka
+        before KIP-590): the others are asked too, and the last one's word counts."""
         deadline = self.deadline(timeout_ms)
         tried: set[int] = set()
         last: ClientFailure | None = None
@@ -140,7 +144,10 @@ class ClusterClient:
             node = await self.some_node(deadline, tried, last)
             left_ms = (deadline - asyncio.get_running_loop().time()) * 1000
             try:
-                return await self._ask(node, message, Purpose.REQUESTS, left_ms)
+                answer = await self._ask(node, message, Purpose.REQUESTS, left_ms)
+                tried.add(node.node_id)
+                if not says_not_controller(answer) or self.keeper.least_loaded_node(tried) is None:
+                    return answer
             except ClientFailure as failure:
                 if not failure.retriable:
                     raise

@@ -108,7 +108,7 @@ def _decide(
             records.append(ConfigsSet(resource.entity_path, configs))
     if validate_only or not records:
         return list(outcomes.values()), Decision()
-    elections, effects = _elections_allowed_now(context, inputs, records)
+    elections, effects = elections_allowed_now(context, inputs, records)
     return list(outcomes.values()), Decision(records=(*records, *elections), effects=effects)
 
 
@@ -210,7 +210,7 @@ def _ask_policy(inputs: Inputs, resource: Resource, configs: Configs) -> None:
         raise KafkaError(Error.POLICY_VIOLATION, str(violation)) from violation
 
 
-def _elections_allowed_now(
+def elections_allowed_now(
     context: ControllerContext, inputs: Inputs, records: Sequence[ConfigsSet]
 ) -> tuple[list[Record], tuple[Effect, ...]]:
     """Partitions without a leader get one when an unclean election has just become allowed for their topic."""

@@ -76,7 +76,8 @@ class KeptOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerContext:
-    """`deleting` holds, per topic on its way out, the replicas not yet known to be gone."""
+    """`deleting` holds, per topic on its way out, the replicas not yet known to be gone. Up to `shared_version` of the
+    shared changes (`metadata/shared_changes.py`) all of this is true."""
 
     controller_id: int
     controller_epoch: int
@@ -94,6 +95,7 @@ class ControllerContext:
     producer_id_version: int = 0
     forwarded: Mapping[tuple[int, int, int], KeptOutcome] = field(default_factory=dict)
     features: FinalizedFeatures = NO_FEATURES
+    shared_version: int = 0
 
     def is_replica_online(self, broker_id: int, partition: TopicPartition) -> bool:
         """Whether the broker lives, is not shutting down and has the replica in a working directory."""

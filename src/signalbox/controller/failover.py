@@ -1,21 +1,8 @@
-"""A new controller's first look: the whole store as a context, and the decision that brings it to life (facts §4.10).
-
-Loading is the only reading the controller does; from then on it is the one writer and knows what it wrote.
-"""
+"""A new controller's first decision: what brings the context it has loaded to life (facts §4.10)."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Mapping
-
-from signalbox.common.ids import ZERO_UUID
-from signalbox.controller.context import (
-    ControlledTopic,
-    ControllerContext,
-    LiveBroker,
-    StoredAcls,
-    collision_name,
-)
+from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import (
     BrokersAnnounced,
     Decision,
@@ -24,79 +11,17 @@ from signalbox.controller.decision import (
     LeadersAnnounced,
     MetadataAnnounced,
 )
-from signalbox.controller.feature_control import compatible_brokers, features_set_up
-from signalbox.controller.forwarded_outcome import outcomes_of
+from signalbox.controller.feature_control import features_set_up
 from signalbox.controller.partition_control import bring_online, take_replicas_offline
 from signalbox.controller.reassignment import finish_moves, resume_moves
 from signalbox.controller.records import Record
 from signalbox.controller.removed_replicas import ask_for_removal
-from signalbox.controller.replay import preview, replicas_to_delete
+from signalbox.controller.replay import preview
 from signalbox.controller.topic_deletion import (
     ask_again,
     partitions_on_their_way_out,
     refuse_pending_deletions,
 )
-from signalbox.metadata import layout
-from signalbox.metadata.acl_entries import ROOT_OF, decode_acls, pattern_of
-from signalbox.metadata.delegation_token import decode_token
-from signalbox.metadata.entity_config import Configs, decode_configs
-from signalbox.metadata.feature_repository import read_features
-from signalbox.metadata.json_text import BadEntry
-from signalbox.metadata.partition_state import PartitionState, decode_partition_state
-from signalbox.metadata.producer_id_block import decode_producer_id_block
-from signalbox.metadata.registration import decode_registration
-from signalbox.metadata.store.port import Entry, MetadataStore
-from signalbox.metadata.topic_assignment import decode_topic_assignment
-from signalbox.security.acl import ResourcePattern
-from signalbox.security.delegation_token import DelegationToken
-
-log = logging.getLogger(__name__)
-
-_TOPICS_PER_BREATH = 50  # decoded in one go; then the event loop gets its turn
-
-
-async def load_brokers(store: MetadataStore) -> dict[int, LiveBroker]:
-    """All registered brokers with their epochs. Registrations not yet written are left out."""
-    brokers = {}
-    for path, entry in (await store.read_tree(layout.BROKER_IDS)).items():
-        if path != layout.BROKER_IDS and entry.data is not None:
-            broker_id = int(path.rpartition("/")[2])
-            brokers[broker_id] = LiveBroker(decode_registration(broker_id, entry.data), entry.creation_id)
-    return brokers
-
-
-async def load_context(
-    store: MetadataStore, controller_id: int, controller_epoch: int, breathe: Callable[[], Awaitable[None]]
-) -> ControllerContext:
-    """Everything in the store. `breathe` is awaited now and then in a large one."""
-    topics = {}
-    for number, (name, entries) in enumerate(_by_topic(await store.read_tree(layout.TOPICS)).items()):
-        topics[name] = _topic(name, entries)
-        if number % _TOPICS_PER_BREATH == _TOPICS_PER_BREATH - 1:
-            await breathe()
-    features = await read_features(store)
-    brokers = compatible_brokers(await load_brokers(store), features.levels)
-    block = await store.read(layout.PRODUCER_ID_BLOCK)
-    marks = await store.children(layout.DELETE_TOPICS)
-    return ControllerContext(
-        controller_id=controller_id,
-        controller_epoch=controller_epoch,
-        brokers=brokers,
-        topics=topics,
-        topic_names={topic.topic_id: name for name, topic in topics.items() if topic.topic_id != ZERO_UUID},
-        collision_names={collision_name(name): name for name in topics},
-        configs=_configs(await store.read_tree(layout.CONFIG)),
-        acls=await _load_acls(store),
-        tokens=_tokens(await store.read_tree(layout.DELEGATION_TOKENS)),
-        deleting={
-            name: replicas_to_delete(topics[name].assignment, brokers) if name in topics else frozenset()
-            for name in marks
-        },
-        producer_id_block=decode_producer_id_block(block.data if block else None),
-        producer_id_version=block.version if block else 0,
-        forwarded=outcomes_of(await store.read_tree(layout.FORWARDED)),
-        features=features,
-    )
 
 
 def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
@@ -129,75 +54,3 @@ def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
         *ask_for_removal(settled, settled.brokers),
     ]
     return Decision(records=(*records, *losses, *created, *led, *moved.records), effects=tuple(effects))
-
-
-def _by_topic(tree: Mapping[str, Entry]) -> dict[str, dict[str, Entry]]:
-    """Entries of each topic by their path below it ("" is the topic's own)."""
-    topics: dict[str, dict[str, Entry]] = {}
-    for path, entry in tree.items():
-        name, _, below = path.removeprefix(layout.TOPICS).lstrip("/").partition("/")
-        if name:
-            topics.setdefault(name, {})[below] = entry
-    return topics
-
-
-def _topic(name: str, entries: Mapping[str, Entry]) -> ControlledTopic:
-    states: dict[int, PartitionState] = {}
-    folders: set[int] = set()
-    for below, entry in entries.items():
-        pieces = below.split("/")
-        if len(pieces) == 2:
-            folders.add(int(pieces[1]))
-        elif len(pieces) == 3 and entry.data is not None:
-            partition = int(pieces[1])
-            path = layout.partition_state_path(name, partition)
-            states[partition] = decode_partition_state(path, entry.data, entry.version)
-    return ControlledTopic(
-        name=name,
-        assignment=decode_topic_assignment(name, entries[""].data),
-        states=states,
-        has_partitions_entry="partitions" in entries,
-        bare_partitions=frozenset(folders - states.keys()),
-    )
-
-
-def _configs(tree: Mapping[str, Entry]) -> dict[str, Configs]:
-    """By entity path. What stands there without configs is in it too, so that nobody makes it again."""
-    configs = {}
-    for path, entry in tree.items():
-        entity_path = path.removeprefix(layout.CONFIG).removeprefix("/")
-        if "/" in entity_path and not path.startswith(layout.CONFIG_CHANGES):
-            configs[entity_path] = decode_configs(path, entry.data)
-    return configs
-
-
-def _tokens(tree: Mapping[str, Entry]) -> dict[str, DelegationToken]:
-    """By id; empty in a cluster that never had a delegation token. What cannot be read stays where it is."""
-    tokens = {}
-    for path, entry in tree.items():
-        if path == layout.DELEGATION_TOKENS:
-            continue
-        try:
-            token = decode_token(path, entry.data)
-        except BadEntry as error:
-            log.error("a delegation token is damaged: %s", error)
-        else:
-            tokens[token.token_id] = token
-    return tokens
-
-
-async def _load_acls(store: MetadataStore) -> dict[ResourcePattern, StoredAcls]:
-    """Empty in a cluster that never had an authorizer. What cannot be read holds nothing until it is written anew."""
-    acls = {}
-    for root in ROOT_OF.values():
-        for path, entry in (await store.read_tree(root)).items():
-            pattern = pattern_of(path)
-            if pattern is None:
-                continue
-            try:
-                entries = decode_acls(path, entry.data)
-            except BadEntry as error:
-                log.error("ACLs are damaged: %s", error)
-                entries = ()
-            acls[pattern] = StoredAcls(entries, entry.version)
-    return acls

@@ -6,10 +6,11 @@ metadata.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from signalbox.common.ids import TopicPartition
-from signalbox.controller.context import KeptOutcome, LiveBroker, ReplicaOfTopic
+from signalbox.controller.context import ControlledTopic, KeptOutcome, LiveBroker, ReplicaOfTopic, StoredAcls
 from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.feature_levels import Levels
 from signalbox.metadata.partition_state import PartitionState
@@ -170,6 +171,18 @@ class ReplicasDeleted:
     replicas: frozenset[ReplicaOfTopic]
 
 
+@dataclass(frozen=True, slots=True)
+class SharedLearnt:
+    """What other brokers stored by themselves, up to `version` of the shared changes: configs by entity path, ACLs,
+    tokens by id, topics without leaders. None is for what is gone."""
+
+    version: int
+    configs: Mapping[str, Configs | None]
+    acls: Mapping[ResourcePattern, StoredAcls | None]
+    tokens: Mapping[str, DelegationToken | None]
+    topics: tuple[ControlledTopic, ...]
+
+
 Record = (
     TopicCreated
     | TopicAssignmentChanged
@@ -191,4 +204,5 @@ Record = (
     | BrokerShutsDown
     | ReplicasOffline
     | ReplicasDeleted
+    | SharedLearnt
 )

@@ -7,7 +7,7 @@ somebody else changed is never overwritten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -140,10 +140,14 @@ def _topic_created(draft: _Draft, record: rec.TopicCreated) -> None:
         Create(layout.topic_path(record.topic), record.assignment.encode()),
         Create(layout.partitions_path(record.topic)),
     )
-    draft.own("topics")[record.topic] = ControlledTopic(record.topic, record.assignment, {})
-    draft.own("collision_names")[collision_name(record.topic)] = record.topic
-    if record.assignment.topic_id != ZERO_UUID:
-        draft.own("topic_names")[record.assignment.topic_id] = record.topic
+    _know_topic(draft, ControlledTopic(record.topic, record.assignment, {}))
+
+
+def _know_topic(draft: _Draft, topic: ControlledTopic) -> None:
+    draft.own("topics")[topic.name] = topic
+    draft.own("collision_names")[collision_name(topic.name)] = topic.name
+    if topic.topic_id != ZERO_UUID:
+        draft.own("topic_names")[topic.topic_id] = topic.name
 
 
 def _assignment_changed(draft: _Draft, record: rec.TopicAssignmentChanged) -> None:
@@ -313,6 +317,23 @@ def _outcomes_dropped(draft: _Draft, record: rec.ForwardedOutcomesDropped) -> No
         del outcomes[key]
 
 
+def _shared_learnt(draft: _Draft, record: rec.SharedLearnt) -> None:
+    """The context alone: it stands in the store already."""
+    learnt: Mapping[Any, Any]
+    for name, learnt in (("configs", record.configs), ("acls", record.acls), ("tokens", record.tokens)):
+        if not learnt:
+            continue
+        own = draft.own(name)
+        for key, found in learnt.items():
+            if found is None:
+                own.pop(key, None)
+            else:
+                own[key] = found
+    for topic in record.topics:
+        _know_topic(draft, topic)
+    draft.put("shared_version", record.version)
+
+
 _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.TopicCreated: _topic_created,
     rec.TopicAssignmentChanged: _assignment_changed,
@@ -334,4 +355,5 @@ _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.BrokerShutsDown: _broker_shuts_down,
     rec.ReplicasOffline: _replicas_offline,
     rec.ReplicasDeleted: _replicas_deleted,
+    rec.SharedLearnt: _shared_learnt,
 }

@@ -28,11 +28,14 @@ from signalbox.controller.control_answers import Follow, follow_ups
 from signalbox.controller.control_targets import ControlTargets
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.dispatch import DECISIONS
-from signalbox.controller.failover import load_context, take_over
+from signalbox.controller.failover import take_over
 from signalbox.controller.forwarded_outcome import ForwardedRequest, decided_once
 from signalbox.controller.housekeeping import housekeeping
+from signalbox.controller.loading import load_context
 from signalbox.controller.ports import BrokerChannels, BrokerProbe, Requester
 from signalbox.controller.refusals import refuse
+from signalbox.controller.shared_commit import SharedMoved
+from signalbox.controller.shared_metadata import read_shared, shared_changed
 from signalbox.controller.store_news import StoreNews
 from signalbox.controller.suspects import Suspects
 from signalbox.controller.token_control import expire_tokens
@@ -204,6 +207,7 @@ class Controller:
         news.open()
         news.look_at_brokers()
         news.look_at_log_dirs()
+        news.look_at_shared()
         while True:
             self._wake.clear()
             if self._session_is_lost:
@@ -243,13 +247,26 @@ class Controller:
         turn = Turn(context)
         self._in_hand = turn.taken
         self._slice_start = self._clock.monotonic()
-        await turn.run(self._queue, self._store, claim.fence, self._in_slices)
+        try:
+            await turn.run(self._queue, self._store, claim.fence, self._in_slices)
+        except SharedMoved:
+            await self._decide_again(turn)
+            return
         self._context, self._in_hand = turn.context, []
         self._targets.follow(turn.context.brokers)
         await self._in_slices(partial(self._tell_all, turn))
         self._knows = True
         for pending, decision in turn.decided:
             self._answer(pending, decision)
+
+    async def _decide_again(self, turn: Turn) -> None:
+        """Brokers below the gate of the roll-out have stored something: learn it, then take the same turn."""
+        read = await read_shared(self._store, lambda: self._context)
+        undone = [pending for pending in turn.taken if pending.answer is None or not pending.answer.done()]
+        self._queue.extendleft(reversed(undone))
+        self._in_hand = []
+        if read is not None:
+            self._queue.appendleft(self._event(lambda now, inputs: shared_changed(now, inputs, read)))
 
     async def _in_slices(self, work: Callable[[], T]) -> T:
         """`work` as long work: when a slice is over the event loop gets its turn. Short ones share a slice."""
@@ -326,6 +343,12 @@ class Controller:
     def log_dir_failed(self, broker_id: int) -> None:
         """From the store: a broker lost a log directory."""
         self._enqueue(Pending(lambda now: ask_for_replicas(now, broker_id)))
+
+    async def look_at_shared(self) -> None:
+        """From the store: a broker has stored something by itself, below the gate of the roll-out (SPEC F17)."""
+        read = await read_shared(self._store, lambda: self._context)
+        if read is not None:
+            self._enqueue(self._event(lambda now, inputs: shared_changed(now, inputs, read)))
 
     def news_failed(self, error: Exception) -> None:
         """From the store: something could not be read. Only a new term is sure to know everything again."""

@@ -1,4 +1,5 @@
-"""What the controller hears from the store: brokers that registered or vanished, log directories that failed.
+"""What the controller hears from the store: brokers that registered or vanished, log directories that failed, what
+brokers stored by themselves.
 
 A watch only says "look"; the look is taken once however often it said so meanwhile, and looks of one kind never
 overtake each other.
@@ -11,7 +12,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
 from signalbox.controller.context import LiveBroker
-from signalbox.controller.failover import load_brokers
+from signalbox.controller.loading import load_brokers
 from signalbox.metadata import layout
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.log_dir_event import decode_log_dir_event
@@ -31,6 +32,10 @@ class NewsReader(Protocol):
 
     def log_dir_failed(self, broker_id: int) -> None:
         """A broker lost a log directory."""
+        ...
+
+    async def look_at_shared(self) -> None:
+        """Others stored what more than one broker may write: read it. StoreError, BadEntry."""
         ...
 
     def news_failed(self, error: Exception) -> None:
@@ -58,6 +63,7 @@ class StoreNews:
         self._cancel = [
             self._store.watch(layout.BROKER_IDS, self.look_at_brokers),
             self._store.watch(layout.LOG_DIR_EVENTS, self.look_at_log_dirs),
+            self._store.watch(layout.SHARED_CHANGES, self.look_at_shared),
         ]
 
     def close(self) -> None:
@@ -74,6 +80,10 @@ class StoreNews:
     def look_at_log_dirs(self) -> None:
         """Read and remove the events of failed log directories."""
         self._look(layout.LOG_DIR_EVENTS, self._read_log_dirs)
+
+    def look_at_shared(self) -> None:
+        """Have what others stored read (again)."""
+        self._look(layout.SHARED_CHANGES, self._reader.look_at_shared)
 
     def _look(self, subject: str, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if not self._is_open:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -18,7 +18,9 @@ from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_batch import ControlBatch
 from signalbox.controller.decision import Decision
 from signalbox.controller.replay import replay
-from signalbox.metadata.store.port import Fence, MetadataStore, Operation, in_commits
+from signalbox.controller.shared_commit import SharedMoved, commit_shared
+from signalbox.metadata.shared_changes import SharedChanges
+from signalbox.metadata.store.port import Fence, FencedOut, MetadataStore, Operation, in_commits
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 
@@ -68,7 +70,8 @@ class Turn:
     batch: ControlBatch = field(default_factory=ControlBatch)
 
     async def run(self, queue: deque[Pending], store: MetadataStore, fence: Fence, in_slices: InSlices) -> None:
-        """Decide what waits and store it. Raises the store's errors; each decision is run by `in_slices`."""
+        """Decide what waits and store it. Raises the store's errors, and SharedMoved when all of it has to be decided
+        again; each decision is run by `in_slices`."""
         operations: list[Operation] = []
         while queue and len(self.taken) < MAX_DECISIONS_PER_COMMIT:
             pending = queue.popleft()
@@ -84,8 +87,16 @@ class Turn:
             # What is too much for one commit loses its atomicity, not its safety: a controller that ends between two
             # leaves topics whose partitions are not all there, or partitions whose leader is gone, and the next one's
             # first look at the store completes those. Nobody was answered before the last.
-            for part in [*in_commits(operations, store.max_commit_bytes)] or [[]]:
-                await store.commit(part, fence)
+            shared = SharedChanges(self.context.shared_version)
+            for number, part in enumerate([*in_commits(operations, store.max_commit_bytes)] or [[]]):
+                try:
+                    shared = await commit_shared(store, part, fence, shared)
+                except SharedMoved as moved:
+                    if number:
+                        raise FencedOut(moved.path, "another broker came between two commits of one turn") from moved
+                    raise
+            if shared.version != self.context.shared_version:
+                self.context = replace(self.context, shared_version=shared.version)
 
     def _decide(self, pending: Pending) -> list[Operation]:
         """What to store for one decision; nothing has changed when it fails. Breathes."""

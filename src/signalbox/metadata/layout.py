@@ -39,6 +39,7 @@ TOKEN_CHANGE_PREFIX = "/delegation_token/token_changes/token_change_"
 
 FORWARDED = "/signalbox_forwarded"  # ours: outcomes of forwarded changes, by broker, broker epoch and number
 CONTROLLER_IDS = "/signalbox_controllers"  # ours: dedicated controllers, in the form of /brokers/ids (decision 0020)
+SHARED_CHANGES = "/signalbox_shared_changes"  # ours: orders the writers of what more than one broker may write
 UNFINISHED_COPY = "/signalbox_unfinished_copy"  # ours: no broker starts on a store that has it
 
 DEFAULT_ENTITY = "<default>"  # the entity name that stands for "all without their own"
@@ -65,6 +66,7 @@ ROOTS: tuple[str, ...] = (
     LOG_DIR_EVENTS,
     FORWARDED,
     CONTROLLER_IDS,
+    SHARED_CHANGES,
 )
 
 

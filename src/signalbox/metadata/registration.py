@@ -14,6 +14,7 @@ from typing import Any
 from signalbox.common.endpoint import Endpoint, SecurityProtocol, normalise_listener_name
 from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
 
+VERSION_WITHOUT_FEATURES = 4
 VERSION_WITH_FEATURES = 5  # written from inter.broker.protocol.version 2.7 on, 4 below
 _OUR_KEYS = ("inter_broker_listener", "control_plane_listener", "privileged_listener")
 

@@ -86,6 +86,16 @@ class PrincipalSerde(Protocol):
         ...
 
 
+class NoPrincipalSerde:
+    """Stands in where no serde is configured: below the gate of the roll-out nothing is forwarded (F7, F17)."""
+
+    def serialize(self, principal: KafkaPrincipal) -> bytes:
+        raise TypeError("the principal builder is no serde: nothing can be forwarded")
+
+    def deserialize(self, data: bytes) -> KafkaPrincipal:
+        raise PrincipalDeserializationError("the principal builder of this broker is no serde")
+
+
 class PrincipalRefused(ValueError):
     """A builder may raise it: the peer proved something, but may not come in."""
 

@@ -40,6 +40,7 @@ _NOTES: tuple[_Rule, ...] = (
     _of_brokers(cluster_agreement.one_inter_broker_listener),
     _of_brokers(cluster_agreement.one_control_plane),
     _of_brokers(cluster_agreement.same_listeners),
+    _of_brokers(cluster_agreement.one_side_of_the_gate),
     cluster_roles.all_alike,
     cluster_agreement.one_token_secret,
 )

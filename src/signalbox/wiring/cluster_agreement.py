@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from signalbox.common.config_table import ConfigFault
+from signalbox.common.inter_broker_protocol import FORWARDING_FROM, INTER_BROKER_PROTOCOL_KEY, forwards
 from signalbox.network.listener_entry import CONTROL_PLANE_NAME, LISTENERS, PROTOCOL_MAP
 from signalbox.network.listener_roles import CONTROL_PLANE_FORCED, INTER_BROKER_NAME
 from signalbox.wiring.checked_broker import CheckedBroker, share_store
@@ -79,6 +80,19 @@ def one_control_plane(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]
                     f"The first round of the switch adds {name} to {LISTENERS} of every broker, the second names it"
                 )
                 yield broker.fault(broker.advertised_key, ",".join(broker.advertised), problem, remedy)
+
+
+def one_side_of_the_gate(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+    """Note: the second bounce of the roll-out under way (F17)."""
+    first = brokers[0]
+    for broker in brokers[1:]:
+        here, there = (each.config[INTER_BROKER_PROTOCOL_KEY] for each in (broker, first))
+        if forwards(broker.config.values) != forwards(first.config.values):
+            says = "forwards changes" if forwards(broker.config.values) else "stores changes by itself"
+            problem = f"this broker {says}, {first} has {there}: the gate is {FORWARDING_FROM}"
+            yield broker.fault(INTER_BROKER_PROTOCOL_KEY, here, problem, _ROLL)
+        elif here != there:
+            yield broker.fault(INTER_BROKER_PROTOCOL_KEY, here, f"is {there} in {first}", _ROLL)
 
 
 def same_listeners(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:

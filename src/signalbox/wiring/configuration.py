@@ -13,6 +13,7 @@ from typing import Any
 
 from signalbox.broker.config_rows import BROKER_CONFIG
 from signalbox.common.config_table import ConfigFault, ConfigTable, Value
+from signalbox.common.inter_broker_protocol import FORWARDING_FROM, INTER_BROKER_PROTOCOL_KEY, forwards
 from signalbox.common.properties_file import Properties
 from signalbox.controller.config_rows import CONTROLLER_CONFIG
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
@@ -81,6 +82,7 @@ def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[Co
         faults += _check_identity(values)
     if "broker" in (values["process.roles"] or ["broker"]):  # type: ignore[operator]
         faults += _check_log_dirs(given, values)
+    faults += _check_gate(values)
     faults += check_store(values)
     listeners, listener_faults = read_listener_table(given)
     names = (
@@ -112,6 +114,15 @@ def _check_identity(values: Mapping[str, Value]) -> list[ConfigFault]:
     if max(broker_id, node_id) < 0:
         return [ConfigFault("node.id", "", "is missing", "Give every node an id of its own, 0 or more")]
     return []
+
+
+def _check_gate(values: Mapping[str, Value]) -> list[ConfigFault]:
+    """Dedicated controllers are known to brokers alone: clients could not find them, as they must below the gate."""
+    if not values["process.roles"] or forwards(values):
+        return []
+    problem = f"is below {FORWARDING_FROM}, and dedicated controllers are reached by forwarding alone"
+    remedy = f"Leave it out, or set {FORWARDING_FROM} or above, before process.roles is set"
+    return [ConfigFault(INTER_BROKER_PROTOCOL_KEY, str(values[INTER_BROKER_PROTOCOL_KEY]), problem, remedy)]
 
 
 def _check_log_dirs(given: Mapping[str, str], values: Mapping[str, Value]) -> list[ConfigFault]:

@@ -112,6 +112,7 @@ async def build_controller_node(
         router=router,
         cache=cache,
         controller=controller,
+        changes=controller,
         authorizer=guards.authorizer,
         serde=guards.principals.serde,
         audit=trail.audit,

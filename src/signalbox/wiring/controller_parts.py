@@ -35,19 +35,24 @@ def build_controller(
         config.node_id,
         store,
         Neighbours(peers, cache, DeathProbe(), tells_itself=not config.runs_broker),
-        Inputs(
-            _settings(config),
-            draw,
-            new_uuid,
-            clock.now_ms,
-            policies.create_topic,
-            policies.alter_config,
-            token_secret(config.values),
-        ),
+        controller_inputs(config, policies, clock),
         clock,
     )
     measure_controller(metrics, controller)
     return controller, peers
+
+
+def controller_inputs(config: NodeConfig, policies: Policies, clock: Clock) -> Inputs:
+    """What decisions may use besides what is stored."""
+    return Inputs(
+        _settings(config),
+        draw,
+        new_uuid,
+        clock.now_ms,
+        policies.create_topic,
+        policies.alter_config,
+        token_secret(config.values),
+    )
 
 
 def _settings(config: NodeConfig) -> ControllerSettings:

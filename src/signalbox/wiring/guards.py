@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.common.config_table import ConfigFault, Value
 from signalbox.common.endpoint import Endpoint
+from signalbox.common.inter_broker_protocol import forwards
 from signalbox.common.start_refused import StartRefused
 from signalbox.metadata.entity_config import Configs
 from signalbox.network.listener_security import ListenerSecurity, build_security
@@ -76,7 +77,9 @@ def read_guards(
     if faults and live:
         log.error("started without the dynamic configs of this broker's listeners: %s", "; ".join(map(str, faults)))
         doors, faults = read_doors(config, {}, users)
-    principals, last = read_principals(doors.network, [row.name for row in doors.table], config.given)
+    principals, last = read_principals(
+        doors.network, [row.name for row in doors.table], config.given, forwards(config.values)
+    )
     if faults or others or more or last:
         raise ConfigRefused(list(dict.fromkeys([*faults, *others, *more, *last])))
     peers, table = PeerSecurity(doors.network, handshakes), doors.table
@@ -118,5 +121,5 @@ def guard_faults(given: Mapping[str, str], values: Mapping[str, Value]) -> list[
             faults += own_mechanism_faults(name, protocol, network)
     faults += authorizer_faults(values)
     faults += policy_faults(values)
-    faults += principal_faults(network, [row.name for row in rows])
+    faults += principal_faults(network, [row.name for row in rows], forwards(values))
     return list(dict.fromkeys(faults))

@@ -12,7 +12,7 @@ from signalbox.broker.api_request import Handler
 from signalbox.broker.broker_loggers import BrokerLoggers
 from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.config_description import ConfigDescription
-from signalbox.broker.exposed_controller import ExposedController
+from signalbox.broker.exposed_controller import ExposedController, RealController
 from signalbox.broker.handlers.acls import AlterAclsHandler, DescribeAclsHandler
 from signalbox.broker.handlers.alter_client_quotas import AlterClientQuotasHandler
 from signalbox.broker.handlers.alter_configs import AlterConfigsHandler
@@ -80,13 +80,15 @@ _TOKEN_CHANGES = (
 
 @dataclass(slots=True, kw_only=True)
 class ControllerHandlerParts:
-    """What the handlers of the controller's APIs share."""
+    """What the handlers of the controller's APIs share. `changes` is whom they ask for a change: the controller on this
+    node, or what stores some changes beside it (`roll_out.py`)."""
 
     cluster_id: str
     epochs: OwnEpochs
     router: Router
     cache: MetadataCache
     controller: ActiveController
+    changes: ActiveController
     software: ClientSoftware
     authorizer: Authorizer
     serde: PrincipalSerde
@@ -104,6 +106,7 @@ class ControllerHandlerParts:
 class HandlerParts(ControllerHandlerParts):
     """What the handlers of a broker share."""
 
+    forwards: bool
     replicas: ReplicaManager
     vanished: VanishedBrokers
     coordinator: GroupCoordinator
@@ -121,7 +124,7 @@ class HandlerParts(ControllerHandlerParts):
 def build_judges(parts: ControllerHandlerParts) -> dict[ApiKey, Judge]:
     """The handlers of changes that are judged by more than a right on the cluster, on the broker that takes them too
     (F6)."""
-    authorizer, cache, controller, throttling = parts.authorizer, parts.cache, parts.controller, parts.throttling
+    authorizer, cache, controller, throttling = parts.authorizer, parts.cache, parts.changes, parts.throttling
     alter, increment = (
         AlterConfigsHandler(key, controller, authorizer, parts.own_configs, BrokerLoggers(parts.epochs.node_id))
         for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
@@ -138,7 +141,7 @@ def build_judges(parts: ControllerHandlerParts) -> dict[ApiKey, Judge]:
 
 def build_controller_handlers(parts: ControllerHandlerParts, judges: Mapping[ApiKey, Judge]) -> dict[ApiKey, Handler]:
     """One handler an API, as `broker/routes.CONTROLLER_ROUTES` lists them."""
-    node_id, authorizer, cache, controller = parts.epochs.node_id, parts.authorizer, parts.cache, parts.controller
+    node_id, authorizer, cache, controller = parts.epochs.node_id, parts.authorizer, parts.cache, parts.changes
     handlers: dict[ApiKey, Handler] = {
         **judges,
         ApiKey.API_VERSIONS: ApiVersionsHandler(
@@ -148,7 +151,7 @@ def build_controller_handlers(parts: ControllerHandlerParts, judges: Mapping[Api
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS: AlterUserScramCredentialsHandler(controller, authorizer),
         ApiKey.ALTER_CLIENT_QUOTAS: AlterClientQuotasHandler(controller, authorizer),
         ApiKey.ELECT_LEADERS: ElectLeadersHandler(controller, authorizer),
-        ApiKey.ENVELOPE: EnvelopeHandler(parts.router, controller, authorizer, parts.serde, parts.audit),
+        ApiKey.ENVELOPE: EnvelopeHandler(parts.router, parts.controller, authorizer, parts.serde, parts.audit),
     }
     for key in (ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS):
         handlers[key] = AlterAclsHandler(key, controller, authorizer, keeps_acls=parts.acls is not None)
@@ -163,7 +166,7 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
     """One handler an API, as `broker/routes.py` lists them."""
     node_id, authorizer, cache = parts.epochs.node_id, parts.authorizer, parts.cache
     coordinator, replicas = parts.coordinator, parts.replicas
-    exposed = ExposedController(cache, Random())
+    exposed = ExposedController(cache, Random()) if parts.forwards else RealController(cache)
     creation = parts.creation if parts.auto_create_topics else None
     judges = build_judges(parts)
     handlers = build_controller_handlers(parts, judges) | {

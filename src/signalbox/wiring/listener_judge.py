@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from signalbox.common.config_table import ConfigFault
+from signalbox.common.inter_broker_protocol import forwards
 from signalbox.common.listener_key import read_listener_key
 from signalbox.metadata.entity_config import Configs
 from signalbox.network.listener_change import change_faults
@@ -74,7 +75,7 @@ class ListenerJudge:
         table, _ = read_listener_table(given)
         if table is not None:
             faults = change_faults(self._server.table, table) + faults
-            faults += principal_faults(doors.network, [row.name for row in table])
+            faults += principal_faults(doors.network, [row.name for row in table], forwards(self._config.values))
         changes = []
         for name in () if faults else self._with_other_tls(changed, doors.table):
             change, more = self._renewal.prepare(name, given)

@@ -31,6 +31,7 @@ from signalbox.broker.router import Router
 from signalbox.broker.routes import build_route_table
 from signalbox.broker.throttling import Throttling
 from signalbox.broker.topic_creation import TopicCreator
+from signalbox.broker.unforwarded import UnforwardedRequests
 from signalbox.broker.version_ceilings import parse_ceilings
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.node import Address
@@ -42,6 +43,7 @@ from signalbox.controller.runtime import Controller
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.layout import controller_id_path
+from signalbox.metadata.registration import VERSION_WITH_FEATURES, VERSION_WITHOUT_FEATURES
 from signalbox.metadata.registration_keeper import RegistrationKeeper
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.network.ports import NetworkPorts
@@ -74,6 +76,7 @@ from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.policies import told
 from signalbox.wiring.quotas import follow_address_rates, follow_quotas
 from signalbox.wiring.replica_side import ReplicaSide, Surroundings, build_replica_side
+from signalbox.wiring.roll_out import NotIntersected, RollOut, build_roll_out, inter_broker_protocol
 from signalbox.wiring.served_versions import RouteGate
 from signalbox.wiring.stored_users import CurrentConfigs, StoredUsers
 from signalbox.wiring.topic_configs import ConfigValuesView
@@ -217,17 +220,19 @@ async def build_parts(
         clock=clock,
     )
     data = build_replica_side(around, LogDirFailures(store, config.node_id, fail))
+    roll_out = build_roll_out(config, store, controller, cache, told(guards.policies, trail.audit), clock)
     creation = TopicCreator(
-        controller,
+        roll_out.creation,
         ways.channel,
         guards.principals.serde,
         _broker_context(config),
         creation_settings(config),
     )
     own = OwnConfigs(config.node_id, NODE_CONFIG, ConfigValuesView(repository), repository.catch_up)
-    router, hot_path = _router(around, trail, controller, data, creation, own)
+    router, hot_path = _router(around, trail, controller, roll_out, data, creation, own)
     server = build_server(guards, trail, router, hot_path, repository, clock, around.data_loop)
-    keeper = RegistrationKeeper(store, around.epochs.registered)
+    version = VERSION_WITH_FEATURES if inter_broker_protocol(config).registers_features else VERSION_WITHOUT_FEATURES
+    keeper = RegistrationKeeper(store, around.epochs.registered, registration_version=version)
     page = None
     if config["metrics.http.port"] >= 0:
         page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"], around.lane)
@@ -264,6 +269,7 @@ def _router(
     around: Surroundings,
     trail: Trail,
     controller: Controller,
+    roll_out: RollOut,
     data: ReplicaSide,
     creation: TopicCreator,
     own: OwnConfigs,
@@ -276,10 +282,10 @@ def _router(
     numbering = ForwardingNumbers(around.epochs)
     counts = ForwardingMetrics(trail.metrics, around.clock, lambda: around.cache.image.controller_id)
     whole = EnvelopeForwarder(channel, serde, counts, timeout_ms, numbering)
-    forwarder = PartialForwarder(whole)
+    forwarder, unforwarded = PartialForwarder(whole), UnforwardedRequests()
     router = Router(
         controller,
-        forwarder,
+        forwarder if roll_out.forwards else unforwarded,
         AuditingObserver(trail.requests, trail.rollups, trail.audit),
         around.clock,
         around.lane,
@@ -293,6 +299,8 @@ def _router(
             router=router,
             cache=around.cache,
             controller=controller,
+            changes=roll_out.changes,
+            forwards=roll_out.forwards,
             replicas=data.replicas,
             vanished=data.vanished,
             software=trail.software,
@@ -300,7 +308,11 @@ def _router(
             authorizer=ruled,
             serde=serde,
             audit=trail.audit,
-            advertised=AdvertisedVersions(ChannelVersions(channel), config.listeners.control_plane_forced, ceilings),
+            advertised=AdvertisedVersions(
+                ChannelVersions(channel) if roll_out.forwards else NotIntersected(),
+                config.listeners.control_plane_forced,
+                ceilings,
+            ),
             misroutes=trail.misroutes,
             creation=creation,
             auto_create_topics=config["auto.create.topics.enable"],
@@ -320,7 +332,9 @@ def _router(
             default_partitions=config["num.partitions"],
         )
     )
-    router.install(build_route_table(handlers, ceilings=ceilings), throttling)
+    routes = build_route_table(handlers, ceilings=ceilings)
+    router.install(routes, throttling)
+    unforwarded.install(routes)
     counters = (trail.requests, trail.rollups)
     authorizer = around.guards.authorizer  # nothing is changed there
     return router, build_hot_path(handlers, data.replicas, around.cache, authorizer, around.clock, counters, quotas)

@@ -2,8 +2,8 @@
 with the rules of `ssl.principal.mapping.rules`; both for one listener or for all (L5, F7).
 
 A builder is made with the configuration. It must be a principal serde too, since a broker that cannot write a principal
-down cannot forward its requests: a start without is refused, as in Kafka. The serde of Envelopes is the builder of all
-listeners.
+down cannot forward its requests: a start without is refused, as in Kafka. Below the gate of the roll-out, where nothing
+is forwarded, it is warned of. The serde of Envelopes is the builder of all listeners.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from signalbox.common.config_table import ConfigFault
+from signalbox.common.inter_broker_protocol import FORWARDING_FROM, INTER_BROKER_PROTOCOL_KEY
 from signalbox.network.network_settings import ListenerSettings, NetworkSettings
 from signalbox.security.principal import (
     AuthenticationEvidence,
     DefaultPrincipalBuilder,
     KafkaPrincipal,
+    NoPrincipalSerde,
     PrincipalBuilder,
     PrincipalSerde,
 )
@@ -28,6 +30,7 @@ from signalbox.wiring.import_path import load_class
 log = logging.getLogger(__name__)
 
 _CLASS_KEY, _RULES_KEY = "principal.builder.class", "ssl.principal.mapping.rules"
+_OF_A_SERDE = ("serialize", "deserialize")
 _BUILT_IN = (
     "",
     "signalbox.security.principal.DefaultPrincipalBuilder",
@@ -37,9 +40,11 @@ _BUILT_IN = (
 
 @dataclass(frozen=True, slots=True)
 class Principals:
-    """A principal builder that asks each listener's own; `serde` is for Envelopes."""
+    """A principal builder that asks each listener's own; `serde` is for Envelopes, `of_all` the builder of listeners
+    without their own."""
 
     serde: PrincipalSerde = field(default_factory=DefaultPrincipalBuilder)
+    of_all: PrincipalBuilder = field(default_factory=DefaultPrincipalBuilder)
     builders: dict[str, PrincipalBuilder] = field(default_factory=dict)
 
     def build(self, evidence: AuthenticationEvidence) -> KafkaPrincipal:
@@ -51,7 +56,7 @@ class Principals:
         default."""
         for name in listener_names:
             faults: list[ConfigFault] = []
-            builder = _builder_of(name, network, given, self.serde, faults)
+            builder = _builder_of(name, network, given, self.of_all, faults)
             for fault in faults:
                 log.error("%s", fault)
             if not faults or name not in self.builders:
@@ -59,18 +64,25 @@ class Principals:
 
 
 def read_principals(
-    network: NetworkSettings, listener_names: Iterable[str], given: Mapping[str, str]
+    network: NetworkSettings, listener_names: Iterable[str], given: Mapping[str, str], forwards: bool = True
 ) -> tuple[Principals, list[ConfigFault]]:
-    """The builders of these listeners, and what is wrong with their keys."""
+    """The builders of these listeners, and what is wrong with their keys; `forwards` asks for a serde."""
     names = list(listener_names)
-    faults = principal_faults(network, names)
+    faults = principal_faults(network, names, forwards)
     if faults:
         return Principals(), faults
-    serde = _make("", network.everywhere, given, {}, faults)
+    of_all = _make("", network.everywhere, given, {}, faults)
     builders: dict[str, PrincipalBuilder] = {}
     for name in names:
-        builders[name] = _builder_of(name, network, given, serde, faults)
-    return Principals(serde, builders), faults
+        builders[name] = _builder_of(name, network, given, of_all, faults)
+    if all(callable(getattr(of_all, name, None)) for name in _OF_A_SERDE):
+        return Principals(of_all, of_all, builders), faults
+    log.warning(
+        "%s is no principal serde: this broker forwards nothing and takes nothing that is forwarded, and it will not"
+        " start with %s=%s or above",
+        *(network.everywhere.text(_CLASS_KEY), INTER_BROKER_PROTOCOL_KEY, FORWARDING_FROM),
+    )
+    return Principals(NoPrincipalSerde(), of_all, builders), faults
 
 
 def _builder_of(
@@ -82,14 +94,16 @@ def _builder_of(
     return of_all if shared else _make(name, settings, given, {name: mapping}, faults)
 
 
-def principal_faults(network: NetworkSettings, listener_names: Iterable[str]) -> list[ConfigFault]:
+def principal_faults(
+    network: NetworkSettings, listener_names: Iterable[str], forwards: bool = True
+) -> list[ConfigFault]:
     """What can be seen to be wrong before a builder is made: its class is looked for, not called."""
     faults = []
     for listener, settings in [("", network.everywhere), *((name, network.listener(name)) for name in listener_names)]:
         key, path = settings.key_of(listener, _CLASS_KEY), settings.text(_CLASS_KEY)
         if path not in _BUILT_IN:
             try:
-                _check_class(load_class(path))
+                _check_class(load_class(path), forwards)
             except Exception as error:  # somebody else's module is run: it may raise anything
                 faults.append(_fault(key, path, error))
         rules = settings.text(_RULES_KEY)
@@ -117,8 +131,10 @@ def _make(
     return DefaultPrincipalBuilder(mappings)
 
 
-def _check_class(found: Any) -> None:
-    missing = [name for name in ("build", "serialize", "deserialize") if not callable(getattr(found, name, None))]
+def _check_class(found: Any, forwards: bool) -> None:
+    missing = [
+        name for name in ("build", *(_OF_A_SERDE if forwards else ())) if not callable(getattr(found, name, None))
+    ]
     if missing:
         raise TypeError(f"it has no {', '.join(missing)}; a builder must be a principal serde too")
 

@@ -20,7 +20,6 @@ _OF_BROKERS: Mapping[str, str] = {
     "follower.replication.throttled.rate": _NO_THROTTLE,
     "leader.replication.throttled.rate": _NO_THROTTLE,
     "replica.alter.log.dirs.io.max.bytes.per.second": _NO_THROTTLE,
-    "inter.broker.protocol.version": "this release forwards and registers as from 3.4 on, whatever it says",
     "security.providers": _NO_JAVA,
     "ssl.engine.factory.class": _NO_JAVA,
     "ssl.keymanager.algorithm": _NO_JAVA,

@@ -2,14 +2,15 @@
 
 Brokers without the listener are left out. Endpoint type 1 is brokers; 2 (controllers) is a type we know and this
 listener does not serve. Version 2 can also list fenced brokers: in this system a broker that is registered is live,
-so there are none. The controller id is a random live broker (F12): any of them forwards.
+so there are none. The controller id is a random live broker (F12): any of them forwards. Below the gate of the roll-out
+it is the real controller, or -1 when that has not got the listener.
 """
 
 from __future__ import annotations
 
 from signalbox.broker.api_request import Answer, ApiRequest
 from signalbox.broker.authorization import may_on_cluster, operations_bit_field
-from signalbox.broker.exposed_controller import ExposedController
+from signalbox.broker.exposed_controller import ControllerShown
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterResponse
@@ -24,7 +25,7 @@ class DescribeClusterHandler:
     """Answers from the metadata cache alone."""
 
     def __init__(
-        self, cache: MetadataCache, cluster_id: str, authorizer: Authorizer, controller: ExposedController
+        self, cache: MetadataCache, cluster_id: str, authorizer: Authorizer, controller: ControllerShown
     ) -> None:
         self._cache = cache
         self._cluster_id = cluster_id
@@ -48,9 +49,10 @@ class DescribeClusterHandler:
             )
             for broker_id, endpoint in image.nodes(listener).items()
         ]
+        controller_id = self._controller.id_for(listener)
         answer = DescribeClusterResponse(
             cluster_id=self._cluster_id,
-            controller_id=self._controller.id_for(listener),
+            controller_id=controller_id if controller_id in image.nodes(listener) else -1,
             brokers=brokers,
         )
         if request.body.include_cluster_authorized_operations:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may, may_on_cluster, operations_bit_field
-from signalbox.broker.exposed_controller import ExposedController
+from signalbox.broker.exposed_controller import ControllerShown
 from signalbox.broker.ports import TopicCreation
 from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
 from signalbox.broker.vanished_brokers import VanishedBrokers
@@ -45,7 +45,7 @@ class MetadataHandler:
         cache: MetadataCache,
         cluster_id: str,
         authorizer: Authorizer,
-        controller: ExposedController,
+        controller: ControllerShown,
         creation: TopicCreation | None,
         vanished: VanishedBrokers | None = None,
     ) -> None:

@@ -1,0 +1,65 @@
+"""Both sides of the gate of the roll-out (SPEC F17): what a broker is built of that forwards, and one that does not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from signalbox.broker.ports import ActiveController
+from signalbox.broker.unforwarded import OwnTopicWriter, OwnWriter
+from signalbox.common.clock import Clock
+from signalbox.common.inter_broker_protocol import (
+    INTER_BROKER_PROTOCOL_KEY,
+    InterBrokerProtocol,
+    read_inter_broker_protocol,
+)
+from signalbox.controller.own_changes import OWN_CHANGES, OwnChanges, Patience
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.store.port import MetadataStore
+from signalbox.protocol.api_table import ApiKey
+from signalbox.wiring.configuration import NodeConfig
+from signalbox.wiring.controller_parts import controller_inputs
+from signalbox.wiring.policies import Policies
+
+_RETRY_S = 0.1  # of a change that the store did not take
+
+
+@dataclass(frozen=True, slots=True)
+class RollOut:
+    """`changes` decides what clients ask for, `creation` the topics that this broker needs."""
+
+    forwards: bool
+    changes: ActiveController
+    creation: ActiveController
+
+
+class NotIntersected:
+    """`broker/advertised_versions.ControllerVersions` of a broker that forwards nothing."""
+
+    def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:
+        return None
+
+
+def inter_broker_protocol(config: NodeConfig) -> InterBrokerProtocol:
+    """What this broker behaves as."""
+    return read_inter_broker_protocol(config[INTER_BROKER_PROTOCOL_KEY])
+
+
+def build_roll_out(
+    config: NodeConfig,
+    store: MetadataStore,
+    controller: ActiveController,
+    cache: MetadataCache,
+    policies: Policies,
+    clock: Clock,
+) -> RollOut:
+    """The controller itself from the gate on, and what stores changes beside it below."""
+    if inter_broker_protocol(config).forwards:
+        return RollOut(True, controller, controller)
+    patience = Patience(clock, config["request.timeout.ms"], lambda: asyncio.sleep(_RETRY_S))
+    own = OwnChanges(config.node_id, store, controller_inputs(config, policies, clock), cache, patience)
+    for_clients = frozenset(key for key, row in OWN_CHANGES.items() if row.for_clients)
+    return RollOut(
+        False, OwnWriter(controller, own, for_clients), OwnTopicWriter(controller, own, {ApiKey.CREATE_TOPICS})
+    )

@@ -1,0 +1,130 @@
+"""The store as a context: all of it, or what one decision looks at."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from signalbox.controller.context import StoredAcls
+from signalbox.controller.loading import load_brokers, load_context, load_part
+from signalbox.controller.records import AclsSet, ConfigsSet
+from signalbox.controller.replay import replay
+from signalbox.metadata.acl_entries import ACL_FOLDERS, encode_acls
+from signalbox.metadata.delegation_token import TOKEN_FOLDERS, encode_token
+from signalbox.metadata.layout import broker_id_path, create_roots, token_path, topic_path
+from signalbox.metadata.shared_changes import SharedChanges
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Create
+from signalbox.security.acl import AccessControlEntry, AclOperation, AclPermission, ResourcePattern, ResourceType
+from signalbox.security.delegation_token import DelegationToken
+from signalbox.security.principal import KafkaPrincipal
+from tests.controller.cluster import register, registration
+
+
+def test_brokers_are_loaded_with_their_epochs() -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await store.open_session()
+        await create_roots(store)
+        epochs = {number: await register(store, registration(number)) for number in (1, 2)}
+        await store.commit([Create(broker_id_path(3), of_session=True)])  # made, not yet written
+        brokers = await load_brokers(store)
+        assert {number: broker.broker_epoch for number, broker in brokers.items()} == epochs
+        assert brokers[1].registration == registration(1)
+
+    asyncio.run(run())
+
+
+def test_an_empty_store() -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await create_roots(store)
+        context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        assert (context.topics, context.brokers, context.configs, context.producer_id_block) == ({}, {}, {}, None)
+        assert (context.controller_id, context.controller_epoch) == (1, 5)
+
+    asyncio.run(run())
+
+
+def test_a_damaged_token_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await create_roots(store)
+        await create_roots(store, TOKEN_FOLDERS)
+        alice = KafkaPrincipal("User", "alice")
+        token = DelegationToken("t", alice, alice, (), issue_ms=1, expiry_ms=2, max_ms=9)
+        await store.commit([Create(token_path("t"), encode_token(token)), Create(token_path("u"), b"?")])
+        context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        assert context.tokens == {"t": token}
+        assert "/delegation_token/tokens/u" in caplog.text
+
+    asyncio.run(run())
+
+
+def test_damaged_acls_stop_nobody_and_are_written_anew() -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await create_roots(store)
+        await create_roots(store, ACL_FOLDERS)
+        await store.commit([Create("/kafka-acl/Topic/t", b"?"), Create("/kafka-acl/Group/g", encode_acls([]))])
+        context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        topic, group = ResourcePattern(ResourceType.TOPIC, "t"), ResourcePattern(ResourceType.GROUP, "g")
+        assert context.acls == {topic: StoredAcls((), 0), group: StoredAcls((), 0)}
+        read = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermission.ALLOW)
+        await store.commit(replay(context, [AclsSet(topic, (read,))])[1])
+        assert (await load_context(store, 1, 5, lambda: asyncio.sleep(0))).acls[topic].entries == (read,)
+
+    asyncio.run(run())
+
+
+def test_large_stores_are_read_in_breaths() -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await create_roots(store)
+        payload = b'{"version":3,"partitions":{"0":[1]}}'
+        await store.commit([Create(f"/brokers/topics/t{number}", payload) for number in range(120)])
+        breaths = []
+
+        async def breathe() -> None:
+            breaths.append(True)
+
+        context = await load_context(store, 1, 5, breathe)
+        assert len(context.topics) == 120
+        assert len(breaths) == 2
+
+    asyncio.run(run())
+
+
+def test_a_part_knows_what_it_was_asked_for_and_the_names_of_topics() -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await store.open_session()
+        await create_roots(store)
+        await register(store, registration(1))
+        payload = b'{"version":3,"partitions":{"0":[1]}}'
+        await store.commit([Create(topic_path("t.a"), payload), Create(topic_path("u"), payload)])
+        await store.commit([Create("/admin/delete_topics/u")])
+        whole = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        quota = {"producer_byte_rate": "5"}
+        await store.commit(replay(whole, [ConfigsSet("users/a/clients/b", quota), ConfigsSet("topics/u", {})])[1])
+        part = await load_part(
+            store, 1, ["/config/users", topic_path("t.a"), topic_path("gone"), "/config/topics/gone"]
+        )
+        assert part.configs == {"users/a": {}, "users/a/clients": {}, "users/a/clients/b": quota}
+        assert part.topics["t.a"].assignment.replicas == {0: (1,)}
+        assert (set(part.topics), part.collision_names) == ({"t.a", "u"}, {"t_a": "t.a", "u": "u"})
+        assert part.usable_topic("u") is None, "on its way out"
+        assert (part.brokers, part.acls) == ({}, {})
+
+    asyncio.run(run())
+
+
+def test_a_whole_context_knows_up_to_which_change_it_is_true() -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await create_roots(store)
+        await store.commit([SharedChanges().followed_by(["/config/topics/t"]).operation()])
+        assert (await load_context(store, 1, 5, lambda: asyncio.sleep(0))).shared_version == 1
+
+    asyncio.run(run())

@@ -1,0 +1,141 @@
+"""A cluster comes to forwarding in two bounces (F17), over both stores: under idempotent produce, group consumption and
+admin changes all the while nothing is lost and nothing fails for clients that try again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from signalbox.client import admin as own
+from signalbox.client.config_admin import ConfigResource, ResourceType
+from signalbox.common.inter_broker_protocol import INTER_BROKER_PROTOCOL_KEY
+from signalbox.metadata import layout
+from signalbox.security import acl
+from signalbox.security.acl_filter import AclFilter
+from tests.system import provision
+from tests.system.clusters import BROKERS, until
+from tests.system.loaded import TOPIC, LoadedCluster, loaded_cluster, read_by_a_group
+from tests.system.steady_admin import SHARED, Anywhere, LookedUp, SteadyAdmin
+
+pytestmark = [pytest.mark.timeout(480), pytest.mark.slow, pytest.mark.spec("F17")]
+
+BELOW = {
+    INTER_BROKER_PROTOCOL_KEY: "3.3",
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+KEYS = ("retention.ms", "max.message.bytes", "segment.ms")  # one for each client that changes things
+ABOVE = {INTER_BROKER_PROTOCOL_KEY: "3.9"}
+
+
+@contextmanager
+def changed_all_the_while(loaded: LoadedCluster) -> Iterator[Sequence[SteadyAdmin]]:
+    bootstrap = loaded.cluster.bootstrap()
+    admins = [
+        SteadyAdmin("lookup", partial(LookedUp, bootstrap), TOPIC, KEYS[0], 600_000_000),
+        SteadyAdmin("any", partial(Anywhere, bootstrap), TOPIC, KEYS[1], 1_048_588),
+        SteadyAdmin("other", partial(Anywhere, bootstrap), TOPIC, KEYS[2], 600_000_000),
+    ]
+    for admin in admins:
+        admin.start()
+    try:
+        yield admins
+    finally:
+        for admin in admins:
+            admin.stop()
+
+
+def wait_for_changes(admins: Sequence[SteadyAdmin], count: int = 3) -> None:
+    """Every client has made so many more."""
+    goals = {admin.name: len(admin.made.principals) + count for admin in admins}
+    for admin in admins:
+        until(lambda each=admin: each.has_made(goals[each.name]), f"{count} more changes of {admin.name}")
+
+
+def shown_controllers(loaded: LoadedCluster, node_id: int, times: int = 1) -> set[int]:
+    """Whom a broker's Metadata names as the controller."""
+    admin = AdminClient({"bootstrap.servers": loaded.cluster.brokers[node_id].address("CLIENT"), "log_level": 2})
+    return {admin.list_topics(timeout=20).controller_id for _ in range(times)}
+
+
+def stored_by_brokers(loaded: LoadedCluster) -> list[str]:
+    """What brokers, and not the controller, stored since the controller stored something last."""
+    entry = loaded.state.entry(layout.SHARED_CHANGES)
+    return [path for _, path in json.loads(entry.data)["changed"]] if entry is not None and entry.data else []
+
+
+async def told_by(address: str) -> tuple[dict[str, str | None], set[str], set[str]]:
+    """What one broker knows: the topic's own configs, users, and who is in the ACLs of the shared resource."""
+    async with own.AdminClient.of(address) as admin:
+        configs = await admin.describe_configs(ConfigResource(ResourceType.TOPIC, TOPIC))
+        users = await admin.describe_users()
+        pattern = acl.PatternType.LITERAL
+        bindings = await admin.describe_acls(AclFilter(acl.ResourceType.TOPIC, SHARED, pattern))
+    return (
+        {key: configs[key].value for key in KEYS},
+        set(users),
+        {binding.entry.principal for binding in bindings},
+    )
+
+
+def assert_nothing_is_lost(loaded: LoadedCluster, admins: Sequence[SteadyAdmin]) -> None:
+    """In the store at once, and on every broker as soon as it has heard of it."""
+    values = {admin.key: admin.made.value for admin in admins}
+    assert loaded.state.configs(f"topics/{TOPIC}").items() >= values.items()
+    users = {name for admin in admins for name in admin.made.users}
+    principals = {name for admin in admins for name in admin.made.principals}
+    topics = {name for admin in admins for name in admin.made.topics}
+    for broker in loaded.cluster.brokers.values():
+        address = broker.address("CLIENT")
+        until(lambda at=address: asyncio.run(told_by(at)) == (values, users, principals), f"all of it on {address}")
+        listed = AdminClient({"bootstrap.servers": address, "log_level": 2}).list_topics(timeout=20)
+        assert topics <= set(listed.topics)
+    for name in topics:
+        assert list(loaded.state.leaders(name)) == [0]
+
+
+@pytest.mark.spec("F1", "F2", "F12")
+@pytest.mark.parametrize("store", ["sqlite", "zookeeper"])
+def test_two_bounces_to_forwarding(tmp_path: Path, store: str) -> None:
+    if store == "zookeeper":
+        provision.zookeeper()
+    with loaded_cluster(tmp_path / "cluster", dict.fromkeys(BROKERS, BELOW), store) as loaded:
+        controller = loaded.controller()
+        assert [shown_controllers(loaded, node_id) for node_id in BROKERS] == [{controller}] * 3
+        with changed_all_the_while(loaded) as admins, loaded.load(), read_by_a_group(loaded):
+            wait_for_changes(admins)
+            # First bounce: the software, say. Everybody stays below the gate.
+            for node_id in BROKERS:
+                loaded.roll({node_id: {}})
+                wait_for_changes(admins)
+            # Second bounce, broker by broker: half-way some forward and some do not, whoever is the controller.
+            for node_id in BROKERS:
+                loaded.roll({node_id: ABOVE})
+                wait_for_changes(admins)
+        assert_nothing_is_lost(loaded, admins)
+        for node_id in BROKERS:
+            assert len(shown_controllers(loaded, node_id, times=30)) > 1, "any broker will do"
+        # The controller is the only writer from here on, whoever is asked.
+        assert stored_by_brokers(loaded) == []
+        with changed_all_the_while(loaded) as again:
+            wait_for_changes(again, 10)
+            assert stored_by_brokers(loaded) == []
+        assert_nothing_is_lost(loaded, _together(admins, again))
+        assert loaded.longest_silence_s() < 10
+        loaded.judge()
+
+
+def _together(before: Sequence[SteadyAdmin], after: Sequence[SteadyAdmin]) -> Sequence[SteadyAdmin]:
+    """Both runs of each client as one: the later value is the one that counts."""
+    for first, second in zip(before, after, strict=True):
+        second.made.topics += first.made.topics
+        second.made.users += first.made.users
+        second.made.principals += first.made.principals
+    return [*after]

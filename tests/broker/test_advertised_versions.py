@@ -8,7 +8,7 @@ import pytest
 
 from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.routes import ROUTES
-from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 
 
 class ControllerWith:
@@ -78,3 +78,11 @@ def test_what_may_enter() -> None:
     ]
     for key, version, control_plane, taken in cases:
         assert forced.takes(key, version, control_plane) == taken
+
+
+@pytest.mark.spec("F15", "F9")
+def test_a_controllers_listener_lists_what_comes_in_there_and_in_envelopes() -> None:
+    ranges = AdvertisedVersions(ControllerWith({}), False).ranges(False, controller_plane=True)
+    assert {key for key in ranges if API_TABLE[key].controller} == {7, 17, 18, 36, 56, 58, 67}
+    assert all(API_TABLE[key].controller or API_TABLE[key].forwardable for key in ranges)
+    assert ranges[ApiKey.CREATE_TOPICS] == (2, 7)

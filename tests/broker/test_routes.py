@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.routes import ROUTES, Disposition, build_route_table
+from signalbox.broker.routes import CONTROLLER_ROUTES, ROUTES, Disposition, build_route_table
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 
 
@@ -31,3 +31,20 @@ def test_the_finished_table_and_what_it_misses() -> None:
     handlers[ApiKey.ALTER_REPLICA_LOG_DIRS] = lambda request: None
     with pytest.raises(ValueError, match=r"\['FETCH'\].*\['ALTER_REPLICA_LOG_DIRS'\]"):
         build_route_table(handlers)
+
+
+@pytest.mark.spec("F15")
+def test_a_dedicated_controllers_part() -> None:
+    direct = {row.api_key for row in CONTROLLER_ROUTES if row.disposition is not Disposition.CONTROLLER}
+    assert direct == {
+        ApiKey.API_VERSIONS,
+        ApiKey.ENVELOPE,
+        ApiKey.ALTER_PARTITION,
+        ApiKey.ALLOCATE_PRODUCER_IDS,
+        ApiKey.CONTROLLED_SHUTDOWN,
+    }
+    decided = {row.api_key for row in ROUTES if row.disposition is Disposition.CONTROLLER}
+    assert {row.api_key for row in CONTROLLER_ROUTES} == direct | decided
+    assert not any(API_TABLE[key].controller for key in decided), "an Envelope is the one way in"
+    handlers: dict[ApiKey, Any] = {row.api_key: lambda request: None for row in CONTROLLER_ROUTES}
+    assert set(build_route_table(handlers, CONTROLLER_ROUTES)) == {int(key) for key in direct | decided}

@@ -192,3 +192,18 @@ def test_a_newcomer_and_after_a_failover_everybody_is_told_which_topics_there_ar
 
     assert told(BrokersAnnounced((2,))) == [(0, {}), (FULL, {"t": 2, "u": 1}), (0, {})]
     assert told(BrokersAnnounced(names_topics=True)) == [(FULL, {"t": 0, "u": 0})] * 3
+
+
+def test_a_controller_without_a_broker_tells_itself() -> None:
+    def told(*effects: Effect, context: Any = CONTEXT) -> list[Any]:
+        batch = ControlBatch()
+        batch.add(context, effects)
+        return list(batch.told_here(context))
+
+    brokers, leaders = told(BrokersAnnounced((3,)), LeadersAnnounced((tp(0),)))
+    assert (brokers.topic_states, len(brokers.live_brokers)) == ([], 3)
+    assert [state.topic_name for state in leaders.topic_states] == ["t"]
+    assert (leaders.controller_epoch, leaders.broker_epoch) == (EPOCH, -1)
+    assert told(ReplicasStopped(2, (tp(0),), delete=True)) == []
+    alone = make_context(topics={"t": {0: "1* 2"}})
+    assert [len(each.live_brokers) for each in told(MetadataAnnounced(()), context=alone)] == [0]

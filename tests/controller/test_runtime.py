@@ -516,3 +516,48 @@ def test_requests_of_a_stopped_controller_are_answered(run: Callable[[Scenario],
         assert answer.responses[0].error_code == Error.NOT_CONTROLLER
 
     run(scenario)
+
+
+@pytest.mark.spec("F15")
+def test_a_dedicated_controller_keeps_its_own_metadata(run: Callable[[Scenario], None]) -> None:
+    """Active when its first look is over; what it tells names itself, who is no broker; a later term begins anew."""
+
+    async def scenario(participant: Callable[[], Any]) -> None:
+        brokers = participant()
+        await brokers.open_session()
+        await create_roots(brokers)
+        for broker_id in (1, 2, 3):
+            await register(brokers, registration(broker_id))
+        store, cache = participant(), MetadataCache()
+        await store.open_session()
+        channels = RecordingChannels(cache, 0)
+        controller = Controller(101, store, Neighbours(channels, cache, tells_itself=True), inputs())
+        node = ControllerNode(101, store, controller, channels, cache, -1)
+        await controller.start()
+        await node.until(lambda: controller.is_active)
+        assert set(cache.image.brokers) == {1, 2, 3}
+        assert await create(node, "t") == [Error.NONE]
+        assert cache.image.topics["t"].partitions[0].leader == 1
+        assert cache.image.controller_id == 101
+        [leaders] = channels.requests_to(1, LeaderAndIsrRequest)
+        assert (leaders.controller_id, leaders.is_kraft_controller) == (101, False)
+        cache.apply_update_metadata(
+            UpdateMetadataRequest(
+                topic_states=[
+                    UpdateMetadataRequest.UpdateMetadataTopicState(
+                        topic_name="stale",
+                        partition_states=[UpdateMetadataRequest.UpdateMetadataPartitionState(partition_index=0)],
+                    )
+                ]
+            )
+        )
+        term = cache.image.controller_epoch
+        await store.commit([Delete(CONTROLLER)])
+        await node.until(
+            lambda: controller.is_active and controller.context is not None and "stale" not in cache.image.topics
+        )
+        assert set(cache.image.topics) == {"t"}
+        assert cache.image.controller_epoch >= term
+        await controller.stop()
+
+    run(scenario)

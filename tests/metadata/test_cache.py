@@ -70,3 +70,14 @@ def test_uneven_listeners_are_told_once(caplog: pytest.LogCaptureFixture) -> Non
         cache.apply_update_metadata(uneven)
         cache.apply_update_metadata(uneven)
     assert caplog.text.count("listeners are not identical across brokers") == 1
+
+
+def test_what_was_heard_in_an_earlier_term_is_forgotten() -> None:
+    cache, heard = MetadataCache(), []
+    cache.apply_update_metadata(with_leader(1))
+    features = cache.image.features
+    cache.subscribe(lambda old, new, changed: heard.append((old.stamp, new.stamp)))
+    cache.forget()
+    assert (cache.image.topics, cache.image.brokers, cache.image.controller_id) == ({}, {}, -1)
+    assert cache.image.features is features
+    assert heard == [(1, 2)]

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
-from signalbox.metadata.layout import broker_id_path
+from signalbox.metadata.layout import broker_id_path, controller_id_path
 from signalbox.metadata.registration import BrokerRegistration, decode_registration
 from signalbox.metadata.registration_keeper import BrokerIdTaken, RegistrationKeeper
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
@@ -133,3 +133,27 @@ def test_an_id_in_use_is_refused_in_the_end() -> None:
         await keeper.stop()
 
     run_with_stores(2, scenario)
+
+
+@pytest.mark.spec("F15")
+def test_two_entries_of_one_node_and_one_session() -> None:
+    """A broker that is a dedicated controller too: one keeper renews the session, both entries come back."""
+
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
+        as_broker, as_controller = Epochs(), Epochs()
+        session_id = await store.open_session()
+        keeper = RegistrationKeeper(store, as_broker)
+        other = RegistrationKeeper(store, as_controller, path_of=controller_id_path, renews_session=False)
+        await other.register(BROKER)
+        await keeper.register(BROKER)
+        before = [await as_broker.next(), await as_controller.next()]
+        shared.expire(session_id)
+        after = [await as_broker.next(), await as_controller.next()]
+        assert all(new > old for new, old in zip(after, before, strict=True))
+        entries = [await store.read(path) for path in (PATH, controller_id_path(1))]
+        assert [entry and entry.creation_id for entry in entries] == after
+        assert len({entry.session_id for entry in entries if entry is not None}) == 1
+        await keeper.stop()
+        await other.stop()
+
+    run_with_stores(1, scenario)

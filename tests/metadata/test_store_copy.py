@@ -147,3 +147,14 @@ def test_a_source_that_changes_meanwhile_is_noticed() -> None:
         await copy_store(old, new)
 
     run(scenario)
+
+
+@pytest.mark.spec("F15")
+def test_a_live_controller_is_in_the_way_too() -> None:
+    async def scenario() -> None:
+        old = await source()
+        await old.commit([Create("/signalbox_controllers/101", b"{}", of_session=True)])
+        with pytest.raises(CopyRefused, match=r"source has live controllers \(101\)"):
+            await copy_store(old, empty())
+
+    asyncio.run(scenario())

@@ -374,3 +374,29 @@ def test_fuzzed_frames_leave_the_server_standing() -> None:
             assert served.loop.pool.used_bytes == 0
 
     asyncio.run(main())
+
+
+@pytest.mark.spec("F15")
+def test_a_client_on_a_controllers_listener_is_refused() -> None:
+    given = {
+        "process.roles": "controller",
+        "controller.listener.names": "CTRL",
+        "listeners": "CTRL://127.0.0.1:0",
+        "listener.security.protocol.map": "CTRL:PLAINTEXT",
+    }
+
+    async def main() -> None:
+        async with serving(given) as served:
+            broker = await served.dial("CTRL")
+            assert await broker.ask(ApiKey.ENVELOPE, 0, b"x") == b"\0\0\0\1\0x"
+            context = served.sink.seen[0].context
+            assert (context.privileged, context.controller_plane, context.plane) == (True, True, "controller")
+            for api in (ApiKey.METADATA, ApiKey.CREATE_TOPICS, ApiKey.UPDATE_METADATA):
+                client = await served.dial("CTRL")
+                await client.send(client.request(api, 5))
+                assert await client.ended()
+            assert served.trail.counts["Refusals", "CTRL", "controller_listener"] == 3
+            refused = await served.trail.until(AuditKind.REFUSED, 3)
+            assert {event.plane for event in refused} == {"controller"}
+
+    asyncio.run(main())

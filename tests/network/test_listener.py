@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from signalbox.network.listener import Listener, served_on
 from signalbox.network.plane import Plane
 from signalbox.network.ports import NetworkPorts
@@ -35,3 +37,17 @@ def test_frame_limits_and_hot_path() -> None:
     assert control.hot_path is None
     assert client.setup_frame_bytes == client.max_frame_bytes == 104_857_600
     assert control.setup_frame_bytes == 524_288
+
+
+@pytest.mark.spec("F15")
+def test_a_controllers_listener_serves_brokers_alone() -> None:
+    given = {
+        "process.roles": "broker,controller",
+        "controller.listener.names": "CTRL",
+        "listeners": "PLAINTEXT://127.0.0.1:0,CTRL://127.0.0.1:0",
+    }
+    table, _ = configured(given)
+    row = table.row("CTRL")
+    admitted = {ApiKey.ENVELOPE, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS, ApiKey.CONTROLLED_SHUTDOWN}
+    assert set(served_on(row, EveryApi().versions(row))) == {*admitted, ApiKey.API_VERSIONS}
+    assert ApiKey.METADATA in served_on(table.row("PLAINTEXT"), EveryApi().versions(row))

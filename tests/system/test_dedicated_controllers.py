@@ -204,6 +204,21 @@ def test_a_killed_controller_is_followed_by_another(dedicated: ProcessCluster) -
     assert controller_id(dedicated) != victim
 
 
+@pytest.mark.slow
+@pytest.mark.spec("M3")
+def test_a_controller_that_sleeps_too_long_wakes_to_be_none(dedicated: ProcessCluster) -> None:
+    sleeper = active(dedicated)
+    dedicated.pause(sleeper)
+    admin = admin_of(dedicated)
+    create(admin, "while-it-slept")
+    dedicated.resume(sleeper)
+    log = dedicated.controllers[sleeper].log_file
+    until(lambda: f"node {sleeper} is not the controller any more" in log.read_text(), "the end of its term")
+    create(admin, "after-it-woke")
+    assert active(dedicated) not in (sleeper, 1, 2, 3)
+    round_trip(dedicated, "while-it-slept")
+
+
 def test_brokers_go_and_come_back_while_the_controllers_stay(dedicated: ProcessCluster) -> None:
     leader = active(dedicated)
     admin = admin_of(dedicated)

@@ -102,3 +102,16 @@ def test_ports_from_a_first_one(tmp_path: Path) -> None:
     cluster = ProcessCluster(tmp_path, 2, first_port=20_000)
     listeners = cluster._properties(cluster.brokers[2])["listeners"]
     assert listeners == "CLIENT://127.0.0.1:20003,REPLICATION://127.0.0.1:20004,CONTROL://127.0.0.1:20005"
+
+
+@pytest.mark.spec("F15")
+def test_controllers_have_ids_folders_and_ports_of_their_own(tmp_path: Path) -> None:
+    cluster = ProcessCluster(tmp_path, 2, first_port=20000, controllers=2)
+    assert set(cluster.nodes) == {1, 2, 101, 102}
+    told = {node_id: cluster._properties(node) for node_id, node in cluster.nodes.items()}
+    assert [told[node_id]["process.roles"] for node_id in (1, 101)] == ["broker", "controller"]
+    assert told[102]["listeners"] == "CONTROLLER://127.0.0.1:20007"
+    assert "log.dirs" not in told[101]
+    assert cluster.controllers[101].folder == tmp_path / "controller-101"
+    assert cluster.controllers[101].name == "controller 101"
+    assert "process.roles" not in ProcessCluster(tmp_path, 1)._properties(cluster.brokers[1])

@@ -11,7 +11,7 @@ import pytest
 from signalbox.client.client_security import sasl_login
 from signalbox.client.connection_settings import ConnectionSecurity
 from signalbox.metadata.controller_claim import encode_claim
-from signalbox.metadata.layout import CONTROLLER, broker_id_path, create_roots
+from signalbox.metadata.layout import CONTROLLER, broker_id_path, controller_id_path, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, Write
 from signalbox.wiring.controller_lookup import StoredControllerLookup
@@ -116,5 +116,23 @@ def test_a_claim_nobody_can_read_is_looked_at_again(caplog: pytest.LogCaptureFix
         await watching.store.commit([Create(CONTROLLER, b"nonsense")])
         await watching.store.commit([Delete(CONTROLLER), Create(CONTROLLER, encode_claim(1, 0))])
         assert (await watching.next()).node_id == 1
+
+    run(scenario)
+
+
+@pytest.mark.spec("F15")
+def test_a_dedicated_controller_is_found_at_its_own_place_first() -> None:
+    """Also when a broker is registered under the same id, which is the same node then."""
+
+    async def scenario(watching: Watching) -> None:
+        store = watching.store
+        dedicated = registration(2, privileged_listener="CONTROL")
+        await store.commit([Create(controller_id_path(2), dedicated.encode(), of_session=True)])
+        await register(store, registration(2))
+        await store.commit([Create(CONTROLLER, encode_claim(2, 0), of_session=True)])
+        assert tuple((await watching.next()).address) == ("host2", 9202)
+        moved = registration(2, privileged_listener="CLIENT")
+        await store.commit([Write(controller_id_path(2), moved.encode())])
+        assert tuple((await watching.next()).address) == ("host2", 9002)
 
     run(scenario)

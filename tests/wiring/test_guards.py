@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from signalbox.common.endpoint import Endpoint, SecurityProtocol
+from signalbox.common.properties_file import Properties
+from signalbox.wiring.config_check import check_node_config
 from signalbox.wiring.guards import ConfigRefused, read_guards
-from tests.wiring.settings import config_of
+from tests.wiring.settings import OF_CONTROLLER, VALUES, config_of
 
 
 def test_a_plain_cluster() -> None:
@@ -26,3 +29,42 @@ def test_all_faults_at_once() -> None:
     assert len(lines) >= 4
     for part in ("CLIENT", "REPLICATION", "CONTROL", "authorizer.class.name"):
         assert any(part.lower() in line.lower() for line in lines), (part, lines)
+
+
+@pytest.mark.spec("F15")
+def test_a_broker_needs_a_login_for_controllers_it_does_not_bind() -> None:
+    secured = f"{VALUES['listener.security.protocol.map']},CONTROLLER:SASL_PLAINTEXT"
+    serving = {"process.roles": "broker", "controller.listener.names": "controller"}
+    given = {**VALUES, **serving, "listener.security.protocol.map": secured}
+    config, faults = check_node_config(Properties("b", {**given, "sasl.mechanism.controller.protocol": "PLAIN"}))
+    assert config is None
+    assert [fault.key for fault in faults] == ["listener.name.controller.plain.sasl.jaas.config"]
+    own = "listener.name.controller.plain.sasl.jaas.config"
+    module = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="b" password="p";'
+    complete = {**given, "sasl.mechanism.controller.protocol": "PLAIN", own: module}
+    config, faults = check_node_config(Properties("b", complete))
+    assert faults == []
+    assert config is not None
+    assert not any(own in warning for warning in config.warnings), "it is read, although nothing binds the listener"
+    endpoint = Endpoint("CONTROLLER", "h", 1, SecurityProtocol.SASL_PLAINTEXT)
+    assert read_guards(config).peers.of(endpoint).unusable == ""
+
+
+@pytest.mark.spec("F15")
+def test_a_controller_needs_a_login_for_brokers_and_none_for_itself() -> None:
+    protocols = "REPLICATION:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT"
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    given = {
+        **OF_CONTROLLER,
+        "listener.security.protocol.map": protocols,
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.controller.plain.sasl.jaas.config": f'{module} user_b="p";',
+    }
+    _, faults = check_node_config(Properties("c", given))
+    assert [fault.key for fault in faults] == ["listener.name.replication.plain.sasl.jaas.config"]
+    given["listener.name.replication.plain.sasl.jaas.config"] = f'{module} username="c" password="p";'
+    config, faults = check_node_config(Properties("c", given))
+    assert faults == []
+    assert config is not None
+    assert read_guards(config).peers.of(Endpoint("REPLICATION", "h", 1, SecurityProtocol.SASL_PLAINTEXT)).unusable == ""

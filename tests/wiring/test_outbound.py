@@ -75,3 +75,21 @@ def test_the_client_id_is_the_node_id() -> None:
     values = {"controller.socket.timeout.ms": 30_000, "request.timeout.ms": 5_000}
     settings = connection_settings(7, PLAINTEXT, values)
     assert (settings.client_id, settings.request_timeout_ms, settings.connect_timeout_ms) == ("7", 5_000, 10_000)
+
+
+@pytest.mark.spec("F15")
+def test_controllers_are_logged_in_to_by_a_mechanism_of_their_own() -> None:
+    given = {
+        "controller.listener.names": "ctrl",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "sasl.mechanism.controller.protocol": "SCRAM-SHA-256",
+    }
+    settings, _ = read_network_settings(given, ["CTRL", "REPLICATION"])
+    faults = {
+        name: [fault.key for fault in outbound_security(name, SecurityProtocol.SASL_PLAINTEXT, settings)[1]]
+        for name in ("CTRL", "REPLICATION")
+    }
+    assert faults == {
+        "CTRL": ["listener.name.ctrl.scram-sha-256.sasl.jaas.config"],
+        "REPLICATION": ["listener.name.replication.plain.sasl.jaas.config"],
+    }

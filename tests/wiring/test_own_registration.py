@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.wiring.own_registration import own_registration
-from tests.wiring.settings import config_of
+from signalbox.wiring.own_registration import own_controller_registration, own_registration
+from tests.wiring.settings import VALUES, config_of, controller_config_of
 
 
 @pytest.mark.spec("L8", "C2")
@@ -17,3 +17,27 @@ def test_endpoints_and_roles(forced: str, privileged: str | None) -> None:
     assert (told.broker_id, told.rack, told.timestamp_ms) == (1, "r1", 1234)
     assert (told.inter_broker_listener, told.control_plane_listener) == ("REPLICATION", "CONTROL")
     assert told.privileged_listener == privileged
+
+
+@pytest.mark.spec("F15")
+def test_a_controller_tells_of_its_own_listeners_and_a_broker_of_its_own() -> None:
+    config = controller_config_of(
+        listeners="CONTROLLER://127.0.0.1:1,SPARE://127.0.0.1:2",
+        controller__listener__names="controller,spare",
+        listener__security__protocol__map="CONTROLLER:PLAINTEXT,SPARE:PLAINTEXT,REPLICATION:PLAINTEXT",
+    )
+    told = own_controller_registration(config, config.listeners, 1234)
+    assert (told.broker_id, told.timestamp_ms) == (101, 1234)
+    assert [endpoint.listener_name for endpoint in told.endpoints] == ["CONTROLLER", "SPARE"]
+    endpoint = told.privileged_endpoint("REPLICATION")
+    assert endpoint is not None
+    assert endpoint.listener_name == "CONTROLLER"
+    combined = config_of(
+        process__roles="broker,controller",
+        controller__listener__names="CONTROLLER",
+        listeners=f"{VALUES['listeners']},CONTROLLER://127.0.0.1:0",
+        listener__security__protocol__map=f"{VALUES['listener.security.protocol.map']},CONTROLLER:PLAINTEXT",
+    )
+    as_broker = own_registration(combined, combined.listeners, 0)
+    assert [each.listener_name for each in as_broker.endpoints] == ["CLIENT", "REPLICATION", "CONTROL"]
+    assert as_broker.privileged_listener is None

@@ -59,8 +59,9 @@ async def copy_store(
     if cluster_id is None:
         raise CopyRefused("the source holds no cluster: it has no /cluster/id")
     for name, store in (("source", source), ("target", target)):
-        if present := await store.children(layout.BROKER_IDS):
-            raise CopyRefused(f"the {name} has live brokers ({', '.join(present)}): stop the whole cluster first")
+        for root, kind in ((layout.BROKER_IDS, "brokers"), (layout.CONTROLLER_IDS, "controllers")):
+            if present := await store.children(root):
+                raise CopyRefused(f"the {name} has live {kind} ({', '.join(present)}): stop the whole cluster first")
     wanted = lasting(await source.read_tree(ROOT))
     await _refuse_foreign(target, cluster_id, wanted)
     operations = list(_operations(wanted, lasting(await target.read_tree(ROOT))))

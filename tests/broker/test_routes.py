@@ -28,8 +28,8 @@ def test_the_finished_table_and_what_it_misses() -> None:
     table = build_route_table(handlers)
     assert set(table) == {int(row.api_key) for row in ROUTES}
     del handlers[ApiKey.FETCH]
-    handlers[ApiKey.ALTER_REPLICA_LOG_DIRS] = lambda request: None
-    with pytest.raises(ValueError, match=r"\['FETCH'\].*\['ALTER_REPLICA_LOG_DIRS'\]"):
+    handlers[ApiKey.DESCRIBE_PRODUCERS] = lambda request: None
+    with pytest.raises(ValueError, match=r"\['FETCH'\].*\['DESCRIBE_PRODUCERS'\]"):
         build_route_table(handlers)
 
 

@@ -212,6 +212,20 @@ def _offset_for_leader_epoch(asked: ApiRequest, response: type[Any], code: int, 
     )
 
 
+def _alter_replica_log_dirs(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
+    topic, partition = response.AlterReplicaLogDirTopicResult, response.AlterReplicaLogDirPartitionResult
+    return response(
+        results=[
+            topic(
+                topic_name=each.name,
+                partitions=[partition(partition_index=number, error_code=code) for number in each.partitions],
+            )
+            for directory in asked.body.dirs
+            for each in directory.topics
+        ]
+    )
+
+
 def _describe_configs(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.DescribeConfigsResult
     return response(
@@ -355,6 +369,7 @@ _SHAPES: dict[int, Shape] = {
     ApiKey.DELETE_ACLS: _delete_acls,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,
     ApiKey.CREATE_DELEGATION_TOKEN: _create_delegation_token,
+    ApiKey.ALTER_REPLICA_LOG_DIRS: _alter_replica_log_dirs,
     ApiKey.DESCRIBE_CONFIGS: _describe_configs,
     ApiKey.ALTER_CONFIGS: _alter_configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _alter_configs,

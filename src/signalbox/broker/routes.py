@@ -76,6 +76,7 @@ ROUTES: tuple[RouteRow, ...] = (
     RouteRow(ApiKey.DELETE_ACLS, _CONTROLLER, Audited.SINGLY),
     RouteRow(ApiKey.DESCRIBE_CONFIGS, _LOCAL, answers_long=True),
     RouteRow(ApiKey.ALTER_CONFIGS, _CONTROLLER, Audited.SINGLY),
+    RouteRow(ApiKey.ALTER_REPLICA_LOG_DIRS, _LOCAL, Audited.SINGLY),
     RouteRow(ApiKey.DESCRIBE_LOG_DIRS, _LOCAL, answers_long=True),
     RouteRow(ApiKey.CREATE_PARTITIONS, _CONTROLLER, Audited.SINGLY),
     RouteRow(ApiKey.CREATE_DELEGATION_TOKEN, _CONTROLLER, Audited.SINGLY),

@@ -54,6 +54,7 @@ MAX_AUDIT_BATCH_EVENTS = 64  # written at once, by the loop that serves requests
 
 # Files
 MAX_CONFIG_FILE_BYTES = 4_194_304  # a server.properties with keystores in it has tens of thousands
+MAX_AWAITED_LOGS = 10_000  # places that are kept for logs that are not there yet
 MAX_OPEN_SEGMENT_FILES = 512  # closed segments whose files stay open for reads
 
 # Answers

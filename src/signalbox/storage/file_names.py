@@ -1,6 +1,7 @@
 """Names on disk, as Kafka gives them: partition folders, segment files, suffixes.
 
-A partition lives in `<topic>-<partition>`; one that is being deleted in `<topic>-<partition>.<32 hex>-delete`.
+A partition lives in `<topic>-<partition>`; one that is being deleted in `<topic>-<partition>.<32 hex>-delete`,
+one that is being moved here in `...-future`.
 Segment files carry their base offset (snapshots: the offset they were taken at) in 20 digits.
 """
 
@@ -18,6 +19,7 @@ TRANSACTION_INDEX_SUFFIX = ".txnindex"
 SNAPSHOT_SUFFIX = ".snapshot"
 DELETED_SUFFIX = ".deleted"
 DELETED_FOLDER_SUFFIX = "-delete"
+FUTURE_FOLDER_SUFFIX = "-future"
 SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 LEADER_EPOCH_FILE = "leader-epoch-checkpoint"
@@ -55,7 +57,16 @@ def partition_of(folder_name: str) -> TopicPartition | None:
 
 def deleted_folder_name(topic_partition: TopicPartition) -> str:
     """A name of its own for a partition on its way out; the topic is cut when the name would be too long."""
-    tail = f"-{topic_partition.partition}.{uuid.uuid4().hex}{DELETED_FOLDER_SUFFIX}"
+    return _folder_name(topic_partition, DELETED_FOLDER_SUFFIX)
+
+
+def future_folder_name(topic_partition: TopicPartition) -> str:
+    """A name of its own for a partition that is not wholly there yet; cut in the same way."""
+    return _folder_name(topic_partition, FUTURE_FOLDER_SUFFIX)
+
+
+def _folder_name(topic_partition: TopicPartition, suffix: str) -> str:
+    tail = f"-{topic_partition.partition}.{uuid.uuid4().hex}{suffix}"
     return topic_partition.topic[: _MAX_NAME_LENGTH - len(tail)] + tail
 
 

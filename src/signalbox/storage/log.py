@@ -226,6 +226,11 @@ class Log(LogAppends):
             self.flush()
             self._flushed_ms = now_ms
 
+    def go_on_with(self, body: LogBody) -> None:
+        """The same log in other files: `body` holds what the present one holds, and nothing is queued."""
+        self._body, self._directory = body, body.directory
+        self._pwrite = body.directory.disk.file_system.pwrite
+
     def abandon(self) -> None:
         """The folder is gone: whoever still holds this log is refused, without blame on the directory."""
         self.complete_group()

@@ -55,6 +55,11 @@ class LogBody:
         self._truncations = 0  # a sync that was begun before one says nothing of what came after
         self.apply_config(config)
 
+    @property
+    def truncations(self) -> int:
+        """How often the end was cut off: grows."""
+        return self._truncations
+
     def apply_config(self, config: LogConfig) -> None:
         """Obeys `config` from the next batch on."""
         self.config = config

@@ -6,6 +6,7 @@ marker. A directory that fails goes offline alone; the broker goes on with the o
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -21,6 +22,7 @@ from signalbox.storage.background import Background, InlineBackground
 from signalbox.storage.clean_shutdown import take_marker, write_marker
 from signalbox.storage.file_names import (
     DELETED_FOLDER_SUFFIX,
+    FUTURE_FOLDER_SUFFIX,
     HIGH_WATERMARK_FILE,
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
@@ -29,10 +31,12 @@ from signalbox.storage.file_names import (
 )
 from signalbox.storage.file_system import FileSystem
 from signalbox.storage.log import Log
+from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_directory import LogDirectory
 from signalbox.storage.log_loader import LastRun, create_body, load_body
 from signalbox.storage.log_metrics import LogMetrics
+from signalbox.storage.log_moves import LogMoves
 from signalbox.storage.meta_properties import (
     MetaProperties,
     check_owner,
@@ -42,6 +46,8 @@ from signalbox.storage.meta_properties import (
 from signalbox.storage.open_files import OpenFiles
 from signalbox.storage.partition_metadata import read_topic_id, write_topic_id
 from signalbox.storage.segment import Disk
+
+logger = logging.getLogger(__name__)
 
 ConfigOf = Callable[[str], LogConfig]
 
@@ -68,6 +74,7 @@ class LogManager:
             directory.correct_checkpoints = partial(self._correct_checkpoints, directory)
         self._metrics = LogMetrics(metrics or NullMetrics(), self.directories)
         self._logs: dict[TopicPartition, Log] = {}
+        self.moves = LogMoves(self._logs, self.directories, self._went_over)
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -117,11 +124,11 @@ class LogManager:
         high_watermarks = directory.read_checkpoint(HIGH_WATERMARK_FILE)
         for name in sorted(os.listdir(directory.path)):
             folder = os.path.join(directory.path, name)
-            if name.endswith(DELETED_FOLDER_SUFFIX):
+            if name.endswith((DELETED_FOLDER_SUFFIX, FUTURE_FOLDER_SUFFIX)):
                 directory.removals.add(folder, 0)
                 continue
             topic_partition = partition_of(name)
-            if topic_partition is None or topic_partition in self._logs or not os.path.isdir(folder):
+            if topic_partition is None or not os.path.isdir(folder):
                 continue
             last_run = LastRun(clean, recovery_points.get(topic_partition, 0), start_offsets.get(topic_partition, 0))
             body, end_offset = load_body(folder, directory, config_of(topic_partition.topic), last_run)
@@ -129,11 +136,26 @@ class LogManager:
             log.high_watermark = min(
                 max(high_watermarks.get(topic_partition, 0), log.log_start_offset), log.log_end_offset
             )
-            self._logs[topic_partition] = log
-            self._metrics.added(log)
+            self._take(log)
+
+    def _take(self, log: Log) -> None:
+        """A log that was found. Found twice: a move was cut short after the copy was whole, and whichever went on since
+        has the later leader epoch or end."""
+        present = self._logs.get(log.topic_partition)
+        if present is not None and _progress(present) >= _progress(log):
+            logger.warning("%s is there twice: what is in %s goes", log.topic_partition, log.body.folder)
+            self._put_away(log.topic_partition, log.body, 0)
+            return
+        self._logs[log.topic_partition] = log
+        self._metrics.added(log)
+        if present is not None:
+            logger.warning("%s is there twice: what is in %s goes", log.topic_partition, present.body.folder)
+            self._metrics.removed(present)
+            self._put_away(log.topic_partition, present.body, 0)
 
     def close(self, broker_epoch: int = -1) -> None:
         """Makes everything durable and marks the shutdown as clean where that worked."""
+        self.moves.cancel_all()
         self.flush_appends()
         for log in self:
             try:
@@ -203,22 +225,40 @@ class LogManager:
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Takes a log away: its folder is renamed at once and removed later. Unknown ones are fine."""
+        self.moves.cancel(topic_partition)
         log = self._logs.pop(topic_partition, None)
         if log is None:
             return
         self._metrics.removed(log)
-        directory = log.body.directory
-        with directory.guard(f"deleting {log.body.folder}"):
-            doomed = os.path.join(directory.path, deleted_folder_name(topic_partition))
+        with log.body.directory.guard(f"deleting {log.body.folder}"):
             log.abandon()
-            directory.disk.file_system.rename(log.body.folder, doomed)
-            directory.removals.add(doomed, log.config.file_delete_delay_ms)
-            directory.went_back(topic_partition, -1)
+            self._put_away(topic_partition, log.body, log.config.file_delete_delay_ms)
+
+    def _put_away(self, topic_partition: TopicPartition, body: LogBody, delay_ms: int) -> None:
+        directory = body.directory
+        doomed = os.path.join(directory.path, deleted_folder_name(topic_partition))
+        body.let_go()
+        directory.disk.file_system.rename(body.folder, doomed)
+        directory.removals.add(doomed, delay_ms)
+        directory.went_back(topic_partition, -1)
+
+    def _went_over(self, log: Log, old: LogBody) -> None:
+        """A log was moved: the old files go, and both directories say on disk what is true now."""
+        directory = old.directory
+        try:
+            self._checkpoint_directory(log.body.directory)
+            with directory.guard(f"deleting {old.folder}"):
+                self._put_away(log.topic_partition, old, log.config.file_delete_delay_ms)
+            self._checkpoint_directory(directory)
+        except KafkaError as error:
+            logger.error("%s was moved: %s", log.topic_partition, error)
 
     def _directory_for_new(self, topic_partition: TopicPartition, is_new: bool) -> LogDirectory:
         online = [directory for directory in self.directories if directory.online]
         if not online or (len(online) < len(self.directories) and not is_new):
             raise KafkaError(Error.KAFKA_STORAGE_ERROR, f"{topic_partition}: a log directory is offline")
+        if (wanted := self.moves.place_of(topic_partition)) is not None:
+            return wanted
         if len(online) == 1:
             return online[0]
         used = {id(directory): 0 for directory in online}
@@ -294,6 +334,10 @@ class LogManager:
             if log.online:
                 log.flush_if_due(now_ms)
             breathe()
+
+
+def _progress(log: Log) -> tuple[int, int]:
+    return log.last_leader_epoch, log.log_end_offset
 
 
 def _offsets(logs: list[Log], read: Callable[[Log], int]) -> dict[TopicPartition, int]:

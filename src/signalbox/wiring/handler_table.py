@@ -16,6 +16,7 @@ from signalbox.broker.exposed_controller import ExposedController, RealControlle
 from signalbox.broker.handlers.acls import AlterAclsHandler, DescribeAclsHandler
 from signalbox.broker.handlers.alter_client_quotas import AlterClientQuotasHandler
 from signalbox.broker.handlers.alter_configs import AlterConfigsHandler
+from signalbox.broker.handlers.alter_replica_log_dirs import AlterReplicaLogDirsHandler
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.control_request import ControlRequestHandler
 from signalbox.broker.handlers.controller_request import ControllerRequestHandler
@@ -188,6 +189,7 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(parts.stored, authorizer),
         ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(parts.acls, authorizer),
         ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(parts.description, cache, node_id, authorizer),
+        ApiKey.ALTER_REPLICA_LOG_DIRS: AlterReplicaLogDirsHandler(replicas.logs, authorizer),
         ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsHandler(replicas.logs, authorizer),
         ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(parts.tokens, authorizer, parts.token_secret),
         ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, parts.cluster_id, authorizer, exposed),

@@ -1,8 +1,8 @@
 """DescribeLogDirs (key 35): what lies in this broker's log directories, and how large. KIP-113, KIP-827; versions 1-5.
 
 Needs DESCRIBE on the cluster; without it nothing is listed, which versions before 3 have no code to say. Partitions
-that are not here are left out. A directory that failed is KAFKA_STORAGE_ERROR. No replica is ever a future one, since
-AlterReplicaLogDirs is not served, and no directory is cordoned.
+that are not here are left out. A directory that failed is KAFKA_STORAGE_ERROR. A replica that is being moved is told
+where it is, and as a future one where it goes to, with what it still lacks. No directory is cordoned.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from signalbox.security.authorizer import Authorizer
 from signalbox.storage.log import Log
 from signalbox.storage.log_directory import LogDirectory
 from signalbox.storage.log_manager import LogManager
+from signalbox.storage.log_move import LogMove
 
 _Result = DescribeLogDirsResponse.DescribeLogDirsResult
 _Topic = DescribeLogDirsResponse.DescribeLogDirsTopic
@@ -45,6 +46,10 @@ class DescribeLogDirsHandler:
             if (wanted is None or log.topic_partition in wanted) and log.online:
                 found = topics[log.body.directory.path].setdefault(log.topic_partition.topic, [])
                 found.append(_partition(log))
+        for move in self._logs.moves:
+            if (wanted is None or move.log.topic_partition in wanted) and move.target.online:
+                found = topics[move.target.path].setdefault(move.log.topic_partition.topic, [])
+                found.append(_future(move))
         return DescribeLogDirsResponse(results=[_result(each, topics[each.path]) for each in self._logs.directories])
 
 
@@ -54,6 +59,15 @@ def _named(asked: DescribeLogDirsRequest) -> Container[TopicPartition]:
 
 def _partition(log: Log) -> _Partition:
     return _Partition(partition_index=log.topic_partition.partition, partition_size=log.size_bytes)
+
+
+def _future(move: LogMove) -> _Partition:
+    return _Partition(
+        partition_index=move.log.topic_partition.partition,
+        partition_size=move.size_bytes,
+        offset_lag=move.offset_lag,
+        is_future_key=True,
+    )
 
 
 def _result(directory: LogDirectory, topics: dict[str, list[_Partition]]) -> _Result:

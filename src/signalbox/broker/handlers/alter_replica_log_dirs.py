@@ -1,0 +1,54 @@
+"""AlterReplicaLogDirs (key 34): move replicas between the log directories of this broker. KIP-113; versions 1-2.
+
+Needs ALTER on the cluster. The answer comes when the move has begun; DescribeLogDirs tells how far it is. A replica
+that is not here is REPLICA_NOT_AVAILABLE, and will be made in that directory when it comes.
+"""
+
+from __future__ import annotations
+
+from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.authorization import may_on_cluster
+from signalbox.common.ids import TopicPartition
+from signalbox.common.long_work import breathe
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+from signalbox.storage.log_manager import LogManager
+
+_Topic = AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
+_Partition = AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult
+
+
+class AlterReplicaLogDirsHandler:
+    def __init__(self, logs: LogManager, authorizer: Authorizer) -> None:
+        self._logs = logs
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> Answer:
+        body: AlterReplicaLogDirsRequest = request.body
+        allowed = may_on_cluster(self._authorizer, request.context, AclOperation.ALTER)
+        results: dict[str, dict[int, Error]] = {}  # a partition that is named twice has one result, as in Kafka
+        for directory in body.dirs:
+            for topic in directory.topics:
+                for number in topic.partitions:
+                    breathe()
+                    error = Error.CLUSTER_AUTHORIZATION_FAILED
+                    if allowed:
+                        error = self._move(TopicPartition(topic.name, number), directory.path)
+                    results.setdefault(topic.name, {})[number] = error
+        return AlterReplicaLogDirsResponse(results=[_result(name, errors) for name, errors in results.items()])
+
+    def _move(self, topic_partition: TopicPartition, path: str) -> Error:
+        try:
+            self._logs.moves.move(topic_partition, path)
+        except KafkaError as refusal:
+            return refusal.error
+        return Error.NONE
+
+
+def _result(name: str, errors: dict[int, Error]) -> _Topic:
+    return _Topic(
+        topic_name=name,
+        partitions=[_Partition(partition_index=number, error_code=error) for number, error in errors.items()],
+    )

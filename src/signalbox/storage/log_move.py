@@ -1,0 +1,280 @@
+"""One log on its way into another log directory of the same broker (KIP-113), while it is read and appended to.
+
+The files are copied into a folder `<topic>-<partition>.<32 hex>-future`, round after round, in the background. When
+little is left, and what was copied is durable, the last round is done at once between two appends, and the log goes on
+with the new files; the old ones are removed later. Segments that are deleted meanwhile are not missed; a truncation
+begins the copy anew. Kafka's future replica is a follower of the present one instead, with the same names on the disk.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from signalbox.protocol.error_table import KafkaError
+from signalbox.storage.file_names import (
+    INDEX_SUFFIX,
+    LEADER_EPOCH_FILE,
+    LOG_SUFFIX,
+    PARTITION_METADATA_FILE,
+    SEGMENT_SUFFIXES,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    deleted_folder_name,
+    future_folder_name,
+    offset_name,
+    offsets_in,
+)
+from signalbox.storage.file_system import FileSystem, write_whole
+from signalbox.storage.log import Log
+from signalbox.storage.log_body import LogBody
+from signalbox.storage.log_directory import LogDirectory
+from signalbox.storage.log_loader import LastRun, load_body
+from signalbox.storage.open_files import OpenFile
+from signalbox.storage.producer_snapshot import save_snapshot
+
+logger = logging.getLogger(__name__)
+
+ROUND_BYTES = 8 << 20  # copied in one go by the background thread, which has syncs to do as well
+LAST_ROUND_BYTES = 256 << 10  # left for the loop's thread, which has appends to do
+_CHUNK_BYTES = 1 << 20
+_INDEXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX)
+
+
+class _SourceUnreadable(OSError):
+    """Where the log is now cannot be read, or was cut meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Bytes `start` to `end` of a segment's file. The open file outlives the segment."""
+
+    source: OpenFile
+    path: str
+    start: int
+    end: int
+
+
+class LogMove:
+    """`moved` is told the old body when the log has gone over, `ended` when it stays where it is."""
+
+    def __init__(
+        self,
+        log: Log,
+        target: LogDirectory,
+        moved: Callable[[LogBody], None],
+        ended: Callable[[], None],
+    ) -> None:
+        self.log = log
+        self.target = target
+        self._moved = moved
+        self._ended = ended
+        self._cancelled = False
+        self._begin_anew()
+
+    @property
+    def size_bytes(self) -> int:
+        """What is copied so far, with the round that is under way."""
+        return sum(self._copied.values())
+
+    @property
+    def offset_lag(self) -> int:
+        """Offsets that are not there yet, by whole segments."""
+        behind = (s.base_offset for s in self.log.body.segments if self._copied.get(s.base_offset, 0) < s.written)
+        return self.log.log_end_offset - next(behind, self.log.log_end_offset)
+
+    def begin(self) -> None:
+        """Make the folder and copy; KafkaError(KAFKA_STORAGE_ERROR)."""
+        with self.target.guard(f"creating {self._folder}"):
+            self._file_system.make_directory(self._folder)
+        self._next_round()
+
+    def cancel(self) -> None:
+        """Let the log stay where it is. What was copied goes with the next round, or when the broker starts."""
+        self._cancelled = True
+
+    @property
+    def _file_system(self) -> FileSystem:
+        return self.target.disk.file_system
+
+    def _begin_anew(self) -> None:
+        name = future_folder_name(self.log.topic_partition)
+        self._folder = os.path.join(self.target.path, name)
+        self._copied: dict[int, int] = {}
+        self._indexed: set[int] = set()
+        self._truncations = self.log.body.truncations
+        self._durable = False
+
+    # -- rounds
+
+    def _next_round(self) -> None:
+        """On the loop's thread: what to copy now. Ends the move when nothing of it can be done any more."""
+        if self._cancelled or not self.log.online or not self.target.online:
+            self._give_up()
+            return
+        if self.log.body.truncations != self._truncations:
+            self._discard()
+            self._begin_anew()
+            try:
+                self.begin()
+            except KafkaError:
+                self._give_up()
+            return
+        try:
+            pieces, indexes = list(self._pieces(ROUND_BYTES)), list(self._final_indexes())
+        except OSError as error:
+            self.log.body.directory.fail(error, f"reading {self.log.body.folder}")
+            self._give_up()
+            return
+        left = sum(piece.end - piece.start for piece in pieces)
+        if left <= LAST_ROUND_BYTES and not indexes and self._durable:
+            self._finish(pieces)
+            return
+        make_durable = left <= LAST_ROUND_BYTES
+        self.target.background.run(
+            lambda: self._copy(pieces, indexes, make_durable), lambda error: self._copied_so_far(pieces, error)
+        )
+        self._durable = make_durable
+
+    def _pieces(self, limit_bytes: int) -> Iterator[_Piece]:
+        for segment in self.log.body.segments:
+            start = self._copied.get(segment.base_offset, 0)
+            end = min(segment.written, start + limit_bytes)
+            if end > start or segment.base_offset not in self._copied:
+                yield _Piece(segment.file(), self._path(segment.base_offset, LOG_SUFFIX), start, end)
+                limit_bytes -= end - start
+                self._copied[segment.base_offset] = end
+            if limit_bytes <= 0:
+                return
+
+    def _final_indexes(self) -> Iterator[tuple[str, str]]:
+        """Indexes of segments that are closed and copied, from where to where."""
+        *closed, _ = self.log.body.segments
+        for segment in closed:
+            base = segment.base_offset
+            if base not in self._indexed and self._copied.get(base, -1) == segment.written:
+                self._indexed.add(base)
+                yield from ((segment.path(suffix), self._path(base, suffix)) for suffix in _INDEXES)
+
+    def _copy(self, pieces: list[_Piece], files: list[tuple[str, str]], make_durable: bool) -> None:
+        """On the background thread. OSError is the target's fault, unless it says otherwise."""
+        for piece in pieces:
+            _copy_piece(self._file_system, piece)
+        for source, path in files:
+            _copy_file(self._file_system, source, path)
+        if make_durable:
+            for name in os.listdir(self._folder):
+                file = OpenFile(self._file_system, os.path.join(self._folder, name))
+                self._file_system.fsync(file.fd)
+            self._file_system.sync_directory(self._folder)
+
+    def _copied_so_far(self, pieces: list[_Piece], error: BaseException | None) -> None:
+        body = self.log.body
+        if isinstance(error, _SourceUnreadable):
+            if body.truncations == self._truncations and not self._cancelled:
+                body.directory.fail(error, f"reading {body.folder}")
+        elif isinstance(error, OSError):
+            self.target.fail(error, f"copying {self.log.topic_partition} to {self._folder}")
+        elif error is not None:
+            logger.error("%s is not moved to %s: %s", self.log.topic_partition, self.target.path, error)
+            self._cancelled = True
+        self._next_round()
+
+    # -- the end
+
+    def _finish(self, pieces: list[_Piece]) -> None:
+        log, old = self.log, self.log.body
+        log.complete_group()
+        if not log.online or old.truncations != self._truncations:
+            self._next_round()
+            return
+        try:
+            body, end_offset = self._complete(old, [*pieces, *self._pieces(ROUND_BYTES)])
+        except OSError as error:
+            self.target.fail(error, f"moving {log.topic_partition} to {self.target.path}")
+            self._give_up()
+            return
+        if end_offset != log.log_end_offset:
+            logger.error("%s is not moved: its copy ends at %d", log.topic_partition, end_offset)
+            self._folder = os.path.join(self.target.path, deleted_folder_name(log.topic_partition))
+            self._file_system.rename(body.folder, self._folder)
+            self._give_up()
+            return
+        body.producers = old.producers
+        log.go_on_with(body)
+        logger.info("%s is in %s now", log.topic_partition, self.target.path)
+        self._moved(old)
+
+    def _complete(self, old: LogBody, pieces: list[_Piece]) -> tuple[LogBody, int]:
+        """The rest of the files, and the log that they are."""
+        file_system, end_offset = self._file_system, self.log.log_end_offset
+        active = old.segments.active
+        active.save_indexes()
+        present = {segment.base_offset for segment in old.segments}
+        for base in offsets_in(self._folder, LOG_SUFFIX):
+            if base not in present:
+                self._remove(base)
+        files = [
+            *self._final_indexes(),
+            *((active.path(each), self._path(active.base_offset, each)) for each in _INDEXES),
+        ]
+        files += [(os.path.join(old.folder, each), os.path.join(self._folder, each)) for each in _OTHER_FILES]
+        self._copy(pieces, files, make_durable=False)
+        if end_offset > old.segments[0].base_offset:
+            save_snapshot(file_system, self._path(end_offset, SNAPSHOT_SUFFIX), old.producers)
+        folder = os.path.join(self.target.path, str(self.log.topic_partition))
+        file_system.rename(self._folder, folder)
+        file_system.sync_directory(self.target.path)
+        durable_to = min(old.recovery_point, active.base_offset)
+        return load_body(folder, self.target, old.config, LastRun(True, durable_to, old.log_start_offset))
+
+    def _path(self, base_offset: int, suffix: str) -> str:
+        return os.path.join(self._folder, offset_name(base_offset, suffix))
+
+    def _remove(self, base_offset: int) -> None:
+        for suffix in SEGMENT_SUFFIXES:
+            path = self._path(base_offset, suffix)
+            if os.path.exists(path):
+                self._file_system.remove(path)
+
+    def _give_up(self) -> None:
+        self._discard()
+        self._ended()
+
+    def _discard(self) -> None:
+        if self.target.online:
+            self.target.removals.add(self._folder, 0)
+
+
+_OTHER_FILES = (LEADER_EPOCH_FILE, PARTITION_METADATA_FILE)
+
+
+def _copy_piece(file_system: FileSystem, piece: _Piece) -> None:
+    file = OpenFile(file_system, piece.path, create=True)
+    position = piece.start
+    while position < piece.end:
+        data = _read(file_system, piece, position)
+        write_whole(file_system, file.fd, data, position)
+        position += len(data)
+
+
+def _read(file_system: FileSystem, piece: _Piece, position: int) -> bytes:
+    try:
+        data = file_system.pread(piece.source.fd, min(_CHUNK_BYTES, piece.end - position), position)
+    except OSError as error:
+        raise _SourceUnreadable(error.errno, error.strerror) from error
+    if not data:
+        raise _SourceUnreadable(f"ends at {position} instead of {piece.end}")
+    return data
+
+
+def _copy_file(file_system: FileSystem, source: str, path: str) -> None:
+    """A whole file; one that is not there (any more) is left out."""
+    try:
+        size = os.path.getsize(source)
+        opened = OpenFile(file_system, source)
+    except FileNotFoundError:
+        return
+    _copy_piece(file_system, _Piece(opened, path, 0, size))

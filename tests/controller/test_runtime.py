@@ -405,7 +405,7 @@ def test_tokens_whose_time_is_over_go_by_themselves(run: Callable[[Scenario], No
         settings = {"token_secret": TokenSecret("s"), "delegation_token_expiry_check_interval_ms": 20}
         node = await start_node(1, participant(), **settings)
         await node.until_active()
-        wanted = CreateDelegationTokenRequest(max_lifetime_ms=200)
+        wanted = CreateDelegationTokenRequest(max_lifetime_ms=1_000)
         asked = TokenRequest(KafkaPrincipal("User", "alice"), wanted)
         told: Any = await node.controller.handle(ApiKey.CREATE_DELEGATION_TOKEN, asked)
         assert await node.store.children(DELEGATION_TOKENS) == [told.token_id]

@@ -159,7 +159,7 @@ class SaslServerSession:
             return Reply(
                 self._authenticate_answer(header, Error.SASL_AUTHENTICATION_FAILED, str(error)), failed=error.reason
             )
-        return Reply(self._authenticate_answer(header, Error.NONE, None, answer, outcome), outcome=outcome)
+        return Reply(self._authenticate_answer(header, Error.NONE, "", answer, outcome), outcome=outcome)
 
     def _step(self, token: bytes) -> tuple[bytes, Outcome | None]:
         exchange = self._exchange
@@ -206,7 +206,7 @@ class SaslServerSession:
         self,
         header: RequestHeader,
         error: Error,
-        message: str | None,
+        message: str,
         token: bytes = b"",
         outcome: Outcome | None = None,
     ) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
+from kazoo.protocol import serialization as requests
 
 from signalbox.metadata.store.port import CommitTooLarge, Create, MetadataStore, StoreUnavailable
 from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
@@ -133,6 +134,31 @@ def test_a_session_outlives_a_server_that_is_away_for_a_while(tmp_path: Path) ->
 
     with ensemble(tmp_path) as (only,):
         asyncio.run(scenario(only))
+
+
+def test_any_number_of_requests_may_wait_for_a_server_that_is_away(tmp_path: Path) -> None:
+    """What is sent just when the connection goes waits for the next one, and the event loop does not wait with it."""
+    zookeeper()
+    count = 3_000  # a metadata tree's; kazoo's own sockets took 280
+
+    async def scenario(only: ZooKeeperServer) -> None:
+        access = ZooKeeperAccess(session_timeout_ms=30_000)
+        store = ZooKeeperMetadataStore(parse_connect_string(only.address), access)
+        await store.open_session()
+        assert store._session is not None
+        session, gone, loop = store._session, asyncio.Event(), asyncio.get_running_loop()
+        _client(store).add_listener(lambda state: loop.call_soon_threadsafe(gone.set))
+        only.kill()
+        await gone.wait()
+        waiting = [session.send(requests.Exists("/", None)) for _ in range(count)]
+        await asyncio.sleep(0.1)
+        assert not any(each.done() for each in waiting)
+        only.start()
+        assert len(await asyncio.gather(*waiting)) == count
+        await store.close()
+
+    with ensemble(tmp_path) as (only,):
+        asyncio.run(asyncio.wait_for(scenario(only), 60))
 
 
 def test_nobody_there_is_said_within_the_connection_timeout(tmp_path: Path) -> None:

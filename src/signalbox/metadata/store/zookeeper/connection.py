@@ -17,6 +17,7 @@ from kazoo.protocol.connection import ConnectionHandler
 from kazoo.protocol.serialization import SASL
 
 from signalbox.metadata.store.zookeeper.access import DigestLogin
+from signalbox.metadata.store.zookeeper.wake_pipe import PipeEnd, wake_pipe
 from signalbox.security.sasl.digest_md5 import DigestMd5Client, DigestRefused
 
 # ZooKeeper's name for itself in a digest, whatever the server is called (its SecurityUtils).
@@ -30,6 +31,9 @@ class Sockets(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no
         super().__init__()
         self._tls = tls
         self.trouble = ""
+
+    def create_socket_pair(self) -> tuple[PipeEnd, PipeEnd]:
+        return wake_pipe()
 
     def create_connection(
         self, address: tuple[str, int], timeout: float | None = None, hostname: str | None = None, **_kazoos_tls: Any

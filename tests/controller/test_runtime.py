@@ -325,8 +325,8 @@ def test_a_closed_connection_is_confirmed_and_acted_on_at_once(run: Callable[[Sc
         store.watch(broker_id_path(2), gone.set)
         assert await store.read(broker_id_path(2)) is not None
         for _ in range(3):
-            controller.broker_connection_lost(2)
-        controller.broker_connection_lost(9)
+            controller.broker_refuses(2, was_connected=True)
+        controller.broker_refuses(9, was_connected=True)
         if dead:
             await node.until(lambda: brokers_known(node) == {3})
             assert await store.read(broker_id_path(2)) is None
@@ -335,6 +335,34 @@ def test_a_closed_connection_is_confirmed_and_acted_on_at_once(run: Callable[[Sc
             await store.commit([Create("/settled")])
             assert brokers_known(node) == {2, 3}
         assert probe.asked == [(2, 3)]
+        await controller.stop()
+
+    run(scenario)
+
+
+def test_a_newcomer_that_does_not_listen_yet_is_waited_for(run: Callable[[Scenario], None]) -> None:
+    """Kafka's brokers register before they listen. One that the term found registered has had its time."""
+
+    async def scenario(participant: Callable[[], Any]) -> None:
+        found, store, newcomer = participant(), participant(), participant()
+        for peer in (found, store, newcomer):
+            await peer.open_session()
+        await create_roots(store)
+        await register(found, registration(2))
+        cache, probe = MetadataCache(), Verdict(dead=True)
+        channels = RecordingChannels(cache, 1)
+        controller = Controller(1, store, Neighbours(channels, cache, probe), inputs())
+        node = ControllerNode(1, store, controller, channels, cache, 0)
+        await controller.start()
+        await node.until(lambda: brokers_known(node) == {2})
+        await register(newcomer, registration(3))
+        await node.until(lambda: brokers_known(node) == {2, 3})
+        controller.broker_refuses(3, was_connected=False)
+        controller.broker_refuses(2, was_connected=False)
+        await node.until(lambda: brokers_known(node) == {3})
+        controller.broker_refuses(3, was_connected=True)
+        await node.until(lambda: brokers_known(node) == set())
+        assert probe.asked == [(2, 3), (3, 3)]
         await controller.stop()
 
     run(scenario)
@@ -384,7 +412,8 @@ def test_a_controller_that_refuses_is_followed_before_its_session_ends(
 
 def test_leadership_goes_back_to_a_broker_that_returned(run: Callable[[Scenario], None]) -> None:
     async def scenario(participant: Callable[[], Any]) -> None:
-        settings = {"auto_leader_rebalance_enable": True, "first_housekeeping_s": 0.3}
+        often = {"first_housekeeping_s": 0.3, "leader_imbalance_check_interval_seconds": 1}
+        settings = {"auto_leader_rebalance_enable": True, **often}
         nodes = await start_three(participant, **settings)
         controller = nodes[0]
         await create(controller, "t")

@@ -3,6 +3,7 @@ obey what they write."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
 from tests.system.clusters import QUICK, until
 from tests.system.guarded import let_in, login, signalbox
-from tests.system.test_zookeeper_cluster import kafka39
+from tests.system.test_zookeeper_cluster import kafka39, shell
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M2")]
 
@@ -101,6 +102,32 @@ def test_kafkas_own_tool_reads_our_acls(kept: OnZooKeeper) -> None:
     assert re.search(r"name=read-by-kafka, patternType=LITERAL\)`: \s*\(principal=User:ours, host=\*, oper", listed)
     assert re.search(r"name=read-, patternType=PREFIXED\)`: \s*\(principal=User:prefix, host=\*, operation=", listed)
     assert "operation=ALTER_CONFIGS, permissionType=ALLOW" in listed
+
+
+def test_kafkas_own_shell_reads_what_guards_the_cluster(kept: OnZooKeeper) -> None:
+    """ACLs, users and the changes that others are told of, under Kafka's names and in its form (facts 2.2)."""
+    kept.allow("User:ours", "shown")
+    kept.allow("User:ours", "shown-", ResourcePatternType.PREFIXED)
+    upsertion = UserScramCredentialUpsertion(
+        "shown user", ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096), b"x"
+    )
+    kept.admin.alter_user_scram_credentials([upsertion])["shown user"].result(30)
+    gets = ("/kafka-acl/Topic/shown", "/kafka-acl-extended/prefixed/Topic/shown-", "/config/users/shown%20user")
+    roots = ("/kafka-acl-changes", "/kafka-acl-extended-changes", "/config/changes", "/kafka-acl", "/config", "/")
+    printed = shell(kept.connect, *(f"get {path}" for path in gets), *(f"ls {path}" for path in roots))
+    literal, prefixed, user = [json.loads(line) for line in printed if line.startswith("{")]
+    acl = {"principal": "User:ours", "permissionType": "Allow", "operation": "AlterConfigs", "host": "*"}
+    assert literal == prefixed == {"version": 1, "acls": [acl]}
+    assert set(user["config"]) == {"SCRAM-SHA-256"}
+    listed = [set(line.strip("[]").split(", ")) for line in printed if line.startswith("[") and line.endswith("]")]
+    changes, extended, configs, types, kinds, top = listed[-len(roots) :]
+    for names, prefix in ((changes, "acl_changes_"), (extended, "acl_changes_"), (configs, "config_change_")):
+        assert all(re.fullmatch(prefix + r"\d{10}", name) for name in names)
+    assert "Topic" in types
+    assert {"topics", "clients", "users", "brokers", "ips", "changes"} <= kinds
+    kafkas = {"cluster", "controller", "controller_epoch", "brokers", "consumers", "admin", "feature", "kafka-acl",
+              "isr_change_notification", "latest_producer_id_block", "log_dir_event_notification"}  # fmt: skip
+    assert kafkas <= top
 
 
 def test_we_obey_what_kafkas_own_tool_writes_beside_us(kept: OnZooKeeper) -> None:

@@ -28,7 +28,7 @@ _RETRY_AFTER_FAULT_SECONDS = 1.0
 
 log = logging.getLogger("signalbox.client.broker_channel")
 
-UnreachableCallback = Callable[[int, ClientFailure], None]
+UnreachableCallback = Callable[[int, bool], None]  # the broker, and whether it was ever connected
 
 
 class BrokerChannel:
@@ -129,4 +129,4 @@ class BrokerChannel:
             self.misroutes += 1
         refused = isinstance(failure, ConnectFailed) and failure.stage == "tcp"
         if refused and self._on_unreachable is not None:
-            self._on_unreachable(self.node.node_id, failure)
+            self._on_unreachable(self.node.node_id, self._connection is not None)

@@ -98,6 +98,7 @@ class Controller:
         self._cancel_watch: Callable[[], None] | None = None
         self._suspects = Suspects(store, neighbours.probe, self._spawn)
         self._knows = False  # what the cache holds is of this term
+        self._found_epochs: frozenset[int] = frozenset()  # of the brokers that this term found registered
         self._dead_claim: int | None = None  # a claim whose owner is known to be dead, by its creation id
 
     # For the broker
@@ -151,10 +152,14 @@ class Controller:
         now_ms = self._clock.now_ms()
         return ForwardedRequest(forwarding_id, api_key, now_ms, now_ms + self._inputs.settings.forwarded_outcome_ms)
 
-    def broker_connection_lost(self, broker_id: int) -> None:
-        """A hint: a connection of this broker closed. Confirmed at once; acted on without waiting for its session."""
+    def broker_refuses(self, broker_id: int, was_connected: bool) -> None:
+        """A hint: a broker's address refuses. Confirmed at once; acted on without waiting for its session.
+
+        Not of one that came in this term and was never connected: Kafka's brokers register before they listen."""
         known = self._context.brokers.get(broker_id) if self._context else None
-        if known is not None and self._claim is not None and broker_id != self._node_id:
+        if known is None or self._claim is None or broker_id == self._node_id:
+            return
+        if was_connected or known.broker_epoch in self._found_epochs:
             self._suspects.look_at_broker(known, self._claim.fence, self._still_knows)
 
     def controller_refuses(self, node_id: int) -> None:
@@ -202,6 +207,7 @@ class Controller:
         if self._inputs.token_secret is not None:
             await create_roots(self._store, TOKEN_FOLDERS)
         self._context = await load_context(self._store, self._node_id, claim.controller_epoch, lambda: asyncio.sleep(0))
+        self._found_epochs = frozenset(broker.broker_epoch for broker in self._context.brokers.values())
         self._queue.appendleft(Pending(lambda now: take_over(now, self._inputs)))
         # Watched after the load and then looked at once: what came between is seen, and nothing older than the load.
         news.open()

@@ -28,7 +28,7 @@ def build_controller(
         cluster_id,
         guards.inter_broker,
         metrics,
-        lambda broker_id, failure: controller.broker_connection_lost(broker_id),
+        lambda broker_id, was_connected: controller.broker_refuses(broker_id, was_connected),
         guards.peers.of,
     )
     controller = Controller(

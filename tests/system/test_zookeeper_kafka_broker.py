@@ -1,0 +1,113 @@
+"""A broker of Apache Kafka 3.9 on the same chroot: it takes our entries for a cluster's, and our controller for its own
+(SPEC M2). It does not replicate with us here; that it may stand beside us shows that what we write is Kafka's."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+from signalbox.testing.chaos.state_reader import state_in_zookeeper
+from signalbox.testing.process_cluster import ProcessCluster
+from signalbox.testing.zookeeper import ensemble, free_ports
+from tests.system import provision
+from tests.system.clusters import QUICK, until
+from tests.system.test_zookeeper_cluster import create
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M2")]
+
+_KAFKAS_ID = 9
+_READY_S = 90.0
+
+
+@contextmanager
+def kafka_broker(folder: Path, connect: str) -> Iterator[str]:
+    """Kafka 3.9.2 with our listeners; `host:port` of its CLIENT listener."""
+    client, replication, control = free_ports(3)
+    properties = folder / "kafka.properties"
+    lines = [
+        f"broker.id={_KAFKAS_ID}",
+        f"zookeeper.connect={connect}",
+        f"listeners=CLIENT://127.0.0.1:{client},REPLICATION://127.0.0.1:{replication},CONTROL://127.0.0.1:{control}",
+        "listener.security.protocol.map=CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
+        "inter.broker.listener.name=REPLICATION",
+        "control.plane.listener.name=CONTROL",
+        f"log.dirs={folder / 'kafka-logs'}",
+    ]
+    properties.write_text("\n".join(lines) + "\n")
+    command = [
+        provision.command("java"),
+        "-Xmx512m",
+        "-cp",
+        provision.jars("kafka39") + ":/usr/share/java/slf4j-simple.jar",
+        "kafka.Kafka",
+        str(properties),
+    ]
+    with (folder / "kafka.log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        yield f"127.0.0.1:{client}"
+        assert process.poll() is None, (folder / "kafka.log").read_text()[-3000:]
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def test_a_broker_of_kafka_reads_our_cluster_and_obeys_our_controller(tmp_path: Path) -> None:
+    provision.zookeeper()
+    with ensemble(tmp_path / "ensemble") as (server,):
+        connect = f"{server.address}/kafka"
+        overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}"}
+        with ProcessCluster(tmp_path / "cluster", 3, overrides=overrides) as cluster:
+            own = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
+            create(own, "read-by-kafka")
+            set_config(own, ResourceType.TOPIC, "read-by-kafka", "retention.ms", "3600000")
+            with state_in_zookeeper(connect) as state, kafka_broker(tmp_path, connect) as address:
+                controller, epoch = state.controller_id(), state.controller_epoch()
+                theirs = AdminClient({"bootstrap.servers": address, "log_level": 2})
+                until(lambda: set(broker_ids(theirs)) == {1, 2, 3, _KAFKAS_ID}, "all brokers", timeout_s=_READY_S)
+                told = theirs.list_topics(timeout=20)
+                assert told.controller_id == controller
+                assert told.cluster_id == own.list_topics(timeout=20).cluster_id
+                assert {p.id: p.leader for p in told.topics["read-by-kafka"].partitions.values()} == state.leaders(
+                    "read-by-kafka"
+                )
+                assert described(theirs, "read-by-kafka") == {"retention.ms": "3600000", "min.insync.replicas": "2"}
+
+                # What is decided while it is there reaches it too, and it is known on our side as one of the brokers.
+                set_config(own, ResourceType.TOPIC, "read-by-kafka", "retention.ms", "7200000")
+                until(lambda: described(theirs, "read-by-kafka")["retention.ms"] == "7200000", "the change of config")
+                create(own, "made-meanwhile")
+                until(lambda: "made-meanwhile" in theirs.list_topics(timeout=20).topics, "the new topic")
+                assert set(broker_ids(own)) == {1, 2, 3, _KAFKAS_ID}
+                assert (state.controller_id(), state.controller_epoch()) == (controller, epoch)
+            until(lambda: set(broker_ids(own)) == {1, 2, 3}, "its end")
+
+
+def broker_ids(admin: AdminClient) -> list[int]:
+    try:
+        return list(admin.list_topics(timeout=5).brokers)
+    except KafkaException:  # it does not know any yet
+        return []
+
+
+def set_config(admin: AdminClient, kind: ResourceType, name: str, key: str, value: str) -> None:
+    entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+    for done in admin.incremental_alter_configs([ConfigResource(kind, name, incremental_configs=[entry])]).values():
+        done.result(20)
+
+
+def described(admin: AdminClient, topic: str) -> dict[str, str]:
+    """What is set for the topic itself."""
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    [found] = admin.describe_configs([resource]).values()
+    return {key: str(entry.value) for key, entry in found.result(20).items() if entry.source == 1}

@@ -11,9 +11,11 @@ from signalbox.broker.client_quotas import ClientQuotas, QuotaWindows
 from signalbox.broker.throttling import NO_THROTTLING, Throttling
 from signalbox.common.clock import ManualClock
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.protocol.messages.envelope import EnvelopeRequest
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from signalbox.protocol.messages.produce import ProduceRequest, ProduceResponse
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 from tests.broker.asking import request_of
 
 
@@ -83,3 +85,33 @@ def test_changes_are_refused_where_the_version_is_told_and_only_slowed_before() 
     assert old.throttle_ms == 500
     desk.clock.advance(500)
     assert desk.throttling.changes(request, strict_from=6).allows(1)
+
+
+@pytest.mark.spec("D")
+def test_a_request_costs_the_time_that_it_keeps_the_thread() -> None:
+    """One per cent of a thread: ten milliseconds a second, so many at once."""
+    desk = Desk(request_percentage=1.0)
+    request = request_of(MetadataRequest(), 9)
+    request.busy_s = 0.008
+    answer = MetadataResponse()
+    assert (desk.throttling.settle(request, answer), answer.throttle_time_ms) == (0, 0)
+    desk.throttling.spent(request, 0.002)
+    answer = MetadataResponse(throttle_time_ms=70)
+    assert (desk.throttling.settle(request, answer), answer.throttle_time_ms) == (800, 800)
+    answer = MetadataResponse(throttle_time_ms=1_500)
+    assert desk.throttling.settle(request, answer) == 1_500, "the longer of two counts"
+    assert desk.throttling.settle(request, MetadataResponse()) == 1_000, "one window at most"
+    desk.clock.advance(10_000)
+    assert desk.throttling.settle(request, MetadataResponse()) == 0
+
+
+def test_time_for_bytes_and_for_brokers() -> None:
+    desk = Desk(request_percentage=1.0, producer_byte_rate=1_000_000.0)
+    slow = request_of(ProduceRequest(topic_data=[], acks=0), 9)
+    slow.busy_s = 0.5
+    assert desk.throttling.settle(slow, NO_ANSWER) == 1_000
+    for body, version in ((FetchRequest(replica_id=2), 11), (EnvelopeRequest(), 0), (UpdateMetadataRequest(), 6)):
+        exempt = request_of(body, version)
+        exempt.busy_s = 5.0
+        assert desk.throttling.settle(exempt, MetadataResponse()) == 0
+        desk.throttling.spent(exempt, 5.0)

@@ -14,6 +14,7 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.fetch import FetchRequest
+from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster
 from tests.system.clusters import until
 from tests.system.console_tools import tool
@@ -106,6 +107,24 @@ def test_a_connection_that_is_held_back_is_not_read(cluster: Cluster) -> None:
         held_at = time.monotonic()
         wire.ask(ApiKey.FETCH, 11, request)
         assert time.monotonic() - held_at >= throttled / 1000 - 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.spec("D")
+def test_time_is_a_quota_too(cluster: Cluster) -> None:
+    """Half a per cent of the thread, of which a second's worth is five milliseconds."""
+    set_quota(cluster, "greedy", "request_percentage=0.5")
+    for client_id, is_held in (("greedy", True), ("modest", False)):
+        with Wire(cluster.bootstrap_servers.split(",")[0], client_id=client_id) as wire:
+            throttles: list[int] = []
+            while len(throttles) < 200 and not any(throttles):
+                throttles.append(wire.ask(ApiKey.METADATA, 9, MetadataRequest(topics=None)).throttle_time_ms)
+            assert any(throttles) is is_held
+            assert max(throttles) <= 1_000, "a window at most"
+            if is_held:
+                held_at = time.monotonic()
+                wire.ask(ApiKey.METADATA, 9, MetadataRequest(topics=None))
+                assert time.monotonic() - held_at >= throttles[-1] / 1000 - 0.05
 
 
 def _leads(node: object) -> bool:

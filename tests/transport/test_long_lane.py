@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
-from signalbox.common.long_work import breathe, is_long
+from signalbox.common.long_work import breathe, is_long, own_time
 from signalbox.transport.long_lane import LongLane
 
 
@@ -77,3 +78,31 @@ def test_one_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
 
     asyncio.run(main())
     assert "long work failed" in caplog.text
+
+
+def test_a_work_knows_its_own_time_from_that_of_others() -> None:
+    async def run() -> None:
+        lane, took = LongLane(asyncio.get_running_loop()), []
+
+        def work() -> None:
+            began = own_time(time.monotonic)
+            for _ in range(30):
+                _keep_the_thread(0.0002)
+                breathe()
+            took.append(own_time(time.monotonic) - began)
+
+        started = time.monotonic()
+        lane.run(work)
+        while not took:
+            _keep_the_thread(0.002)  # others
+            await asyncio.sleep(0)
+        whole = time.monotonic() - started
+        assert 0.006 <= took[0] < whole / 2
+
+    asyncio.run(run())
+    began = own_time(time.monotonic)
+    assert 0 <= time.monotonic() - began < 1, "outside of long work it is any clock"
+
+
+def _keep_the_thread(seconds: float) -> None:
+    time.sleep(seconds)

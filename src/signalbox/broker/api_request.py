@@ -27,10 +27,11 @@ class ApiRequest:
 
     `frame` is the request as it came (without the size), kept for forwarding; `forwarded_by` is the node whose
     Envelope carried it, or None when it came from its client directly; `sent_on` whether this broker forwarded it, or
-    a part; `queue_s` how long it waited for the handler.
+    a part; `queue_s` how long it waited for the handler, `busy_s` how
+    long it has kept the thread.
     """
 
-    __slots__ = ("body", "context", "forwarded_by", "frame", "header", "queue_s", "received_at", "sent_on")
+    __slots__ = ("body", "busy_s", "context", "forwarded_by", "frame", "header", "queue_s", "received_at", "sent_on")
 
     def __init__(
         self,
@@ -48,6 +49,7 @@ class ApiRequest:
         self.received_at = received_at
         self.forwarded_by = forwarded_by
         self.queue_s = 0.0
+        self.busy_s = 0.0
         self.sent_on = False
 
 

@@ -35,10 +35,11 @@ _Key = tuple[bool, str | None, bool, str | None]  # about users? which; about cl
 
 @dataclass(frozen=True, slots=True)
 class QuotaWindows:
-    """How much of a rate may come at once, in seconds' worth: of bytes, and of changes by the controller."""
+    """How much of a rate may come at once, in seconds' worth: of bytes and time, and of changes by the controller."""
 
     client_seconds: float = 10.0
     controller_seconds: float = 11.0
+    window_ms: int = 1_000  # the longest wait for time that was taken
 
 
 class ClientQuotas:
@@ -71,6 +72,11 @@ class ClientQuotas:
         else:
             del self._quotas[key]
         self.changed()
+
+    @property
+    def window_ms(self) -> int:
+        """The length of one window."""
+        return self._windows.window_ms
 
     def holds_for(self, quota: str, principal: KafkaPrincipal, client_id: str | None) -> bool:
         """Whether this quota is set for them."""

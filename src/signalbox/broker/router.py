@@ -30,7 +30,7 @@ from signalbox.broker.routes import Disposition, Route, RouteTable
 from signalbox.broker.throttling import NO_THROTTLING, Throttling
 from signalbox.common.clock import Clock
 from signalbox.common.limits import LONG_FRAME_BYTES
-from signalbox.common.long_work import is_long
+from signalbox.common.long_work import is_long, own_time
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.error_table import Error, KafkaError
@@ -96,7 +96,7 @@ class Router:
 
     def _take(self, request: InboundRequest, route: Route, taken_at: float, go_on: GoOn) -> None:
         """Decode, have it answered, and end it. What comes later than now goes through `go_on`."""
-        header = request.header
+        header, began = request.header, own_time(self._clock.monotonic)
         try:
             row = API_TABLE[header.api_key]
             if not row.min_version <= header.api_version <= row.max_version:
@@ -109,6 +109,7 @@ class Router:
         asked = ApiRequest(header, body, request.context, request.frame, request.received_at)
         asked.queue_s = max(0.0, taken_at - request.received_at)
         answer = self.answer(asked)
+        asked.busy_s = own_time(self._clock.monotonic) - began
         if isinstance(answer, Pending):
             # A purgatory's answer: one callback, no task; the path of every acks=all produce and parked fetch.
             answer.then(lambda final: go_on(lambda: self._finish(request, asked, final)))
@@ -203,7 +204,7 @@ class Router:
 
     def _end(self, inbound: InboundRequest, request: ApiRequest, answer: FinalAnswer) -> int:
         """End the request; the size of its answer."""
-        size = 0
+        size, began = 0, own_time(self._clock.monotonic)
         throttle_ms = self._throttling.settle(request, answer)
         if throttle_ms > 0:
             inbound.throttle(throttle_ms)
@@ -218,6 +219,7 @@ class Router:
             chunks = self.encode(request, answer)
             size = sum(map(len, chunks))
             inbound.respond(chunks)
+        self._throttling.spent(request, own_time(self._clock.monotonic) - began)
         return size
 
     def encode(self, request: ApiRequest, answer: ResponseMessage) -> list[Any]:

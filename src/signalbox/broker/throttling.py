@@ -1,7 +1,9 @@
-"""What clients are held back by: byte rates of produce and fetch (KIP-13, KIP-219), the rate of changes (KIP-599).
+"""What clients are held back by: byte rates of produce and fetch (KIP-13, KIP-219), the time their requests keep the
+broker's thread (KIP-124), the rate of changes (KIP-599).
 
 The answer is sent at once and says how long the client should wait; its connection is not read meanwhile. A produce
-costs the size of its request, a fetch the records in its answer; what brokers do for each other costs nothing.
+costs the size of its request, a fetch the records in its answer; any request costs the time in which it is decoded,
+handled and encoded, not what it waits. What brokers do for each other costs nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +13,14 @@ from typing import Any
 
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.client_quotas import ClientQuotas, QuotaWindows
+from signalbox.broker.routes import ROUTES, Disposition
 from signalbox.broker.token_bucket import TokenBucket
-from signalbox.metadata.quota_entity import CONSUMER_BYTE_RATE, CONTROLLER_MUTATION_RATE, PRODUCER_BYTE_RATE
+from signalbox.metadata.quota_entity import (
+    CONSUMER_BYTE_RATE,
+    CONTROLLER_MUTATION_RATE,
+    PRODUCER_BYTE_RATE,
+    REQUEST_PERCENTAGE,
+)
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.fetch import FetchResponse
 from signalbox.replication.fetch import replica_id_of
@@ -33,6 +41,9 @@ _COSTS: dict[int, tuple[str, Callable[[ApiRequest, Any], int]]] = {
     ApiKey.FETCH: (CONSUMER_BYTE_RATE, _fetched),
 }
 
+_OF_BROKERS = frozenset(row.api_key for row in ROUTES if row.disposition is Disposition.PEER)
+_PERCENT = 100
+
 
 class Throttling:
     """The router asks it about every answer of the generic path; the hot path leaves clients with quotas to that."""
@@ -43,19 +54,44 @@ class Throttling:
 
     def settle(self, request: ApiRequest, answer: Any) -> int:
         """How long the connection is held back after this answer, in ms; the answer says so too."""
+        told_ms: int = getattr(answer, "throttle_time_ms", 0)
+        wait_ms = max(told_ms, self._wait_for_bytes(request, answer), self._wait_for_time(request))
+        if wait_ms != told_ms and hasattr(answer, "throttle_time_ms"):
+            answer.throttle_time_ms = wait_ms
+        return wait_ms  # of a produce without an answer (acks=0) too
+
+    def spent(self, request: ApiRequest, seconds: float) -> None:
+        """The time it took to send the answer, which comes too late to be told in it."""
+        bucket = self._time_bucket(request)
+        if bucket is not None:
+            bucket.take(seconds * _PERCENT, self._monotonic())
+
+    def _wait_for_bytes(self, request: ApiRequest, answer: Any) -> int:
         row = _COSTS.get(request.header.api_key)
-        if row is not None:
-            quota, cost_of = row
-            bucket = self._quotas.bucket(quota, request.context.principal, request.header.client_id)
-            if bucket is not None:
-                now = self._monotonic()
-                bucket.take(cost_of(request, answer), now)
-                wait_ms = bucket.wait_ms(now)
-                if hasattr(answer, "throttle_time_ms"):
-                    answer.throttle_time_ms = wait_ms
-                return wait_ms  # of a produce without an answer (acks=0) too
-        throttle_ms: int = getattr(answer, "throttle_time_ms", 0)
-        return throttle_ms
+        if row is None:
+            return 0
+        quota, cost_of = row
+        bucket = self._quotas.bucket(quota, request.context.principal, request.header.client_id)
+        if bucket is None:
+            return 0
+        now = self._monotonic()
+        bucket.take(cost_of(request, answer), now)
+        return bucket.wait_ms(now)
+
+    def _wait_for_time(self, request: ApiRequest) -> int:
+        bucket = self._time_bucket(request)
+        if bucket is None:
+            return 0
+        now = self._monotonic()
+        bucket.take(request.busy_s * _PERCENT, now)
+        return min(bucket.wait_ms(now), self._quotas.window_ms)
+
+    def _time_bucket(self, request: ApiRequest) -> TokenBucket | None:
+        """In per cent of the thread times seconds; None for whom nothing is set, and for brokers."""
+        key = request.header.api_key
+        if key in _OF_BROKERS or (key == ApiKey.FETCH and replica_id_of(request.body) >= 0):
+            return None
+        return self._quotas.bucket(REQUEST_PERCENTAGE, request.context.principal, request.header.client_id)
 
     def changes(self, request: ApiRequest, strict_from: int) -> Changes:
         """For a request that creates or deletes partitions; from version `strict_from` on too much is refused."""

@@ -10,6 +10,7 @@ bear that others have run meanwhile: only loops over what belongs to the request
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
@@ -19,10 +20,13 @@ _PER_BREATH = 64
 
 
 class LongWork(greenlet):
-    """`deadline`: the monotonic time at which the running slice is over; `slices`: how many there have been."""
+    """`deadline`: the monotonic time at which the running slice is over; `slices`: how many there have been; `away_s`:
+    how long others ran between them, as far as whoever drives it says so."""
 
     deadline = 0.0
     slices = 0
+    away_s = 0.0
+    left_at = 0.0
 
 
 def breathe() -> None:
@@ -31,6 +35,12 @@ def breathe() -> None:
     if type(here) is LongWork and monotonic() >= here.deadline:
         assert here.parent is not None
         here.parent.switch()
+
+
+def own_time(now: Callable[[], float]) -> float:
+    """A clock of the running work alone: it stands still while others run between two slices. `now` is monotonic."""
+    here = getcurrent()
+    return now() - here.away_s if type(here) is LongWork else now()
 
 
 def is_long() -> bool:

@@ -56,13 +56,17 @@ class LongLane:
 
     def _go_on(self, task: LongWork) -> bool:
         """One slice; whether that was the last."""
-        task.deadline = time.monotonic() + self._slice
+        began = time.monotonic()
+        if task.left_at:
+            task.away_s += began - task.left_at
+        task.deadline = began + self._slice
         task.slices += 1
         self.slices += 1
         try:
             task.switch()
         except Exception:
             log.exception("long work failed")
+        task.left_at = time.monotonic()
         # A piece of work that frees as much as it makes never reaches the collector's threshold, while what is young
         # becomes many thousands: then one collection would hold the loop for milliseconds.
         gc.collect(1 if not self.slices % _SLICES_PER_MIDDLE_COLLECTION else 0)

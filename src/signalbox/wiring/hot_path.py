@@ -14,9 +14,11 @@ from signalbox.broker.hot_produce import HotProduce
 from signalbox.broker.request_metrics import RequestMetrics
 from signalbox.common.clock import Clock
 from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.quota_entity import REQUEST_PERCENTAGE
 from signalbox.protocol.api_table import ApiKey
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.authorizer import Authorizer
+from signalbox.security.principal import KafkaPrincipal
 
 
 def build_hot_path(
@@ -32,10 +34,14 @@ def build_hot_path(
     produce, api_versions = handlers[ApiKey.PRODUCE], handlers[ApiKey.API_VERSIONS]
     assert isinstance(produce, ProduceHandler)
     assert isinstance(api_versions, ApiVersionsHandler)
+
+    def has_quota(quota: str, principal: KafkaPrincipal, client_id: str | None) -> bool:
+        return any(quotas.holds_for(each, principal, client_id) for each in (quota, REQUEST_PERCENTAGE))
+
     hot_path = HotPath(
         {
-            ApiKey.PRODUCE: HotProduce(replicas, cache, authorizer, produce, clock, quotas.holds_for),
-            ApiKey.FETCH: HotFetch(replicas, cache, authorizer, clock, quotas.holds_for),
+            ApiKey.PRODUCE: HotProduce(replicas, cache, authorizer, produce, clock, has_quota),
+            ApiKey.FETCH: HotFetch(replicas, cache, authorizer, clock, has_quota),
             ApiKey.API_VERSIONS: HotApiVersions(api_versions, clock),
         },
         *counters,

@@ -22,6 +22,7 @@ def follow_quotas(config: NodeConfig, repository: ConfigRepository, clock: Clock
     windows = QuotaWindows(
         float((config["quota.window.num"] - 1) * config["quota.window.size.seconds"] or 1),
         float(config["controller.quota.window.num"] * config["controller.quota.window.size.seconds"]),
+        1_000 * config["quota.window.size.seconds"],
     )
     quotas = ClientQuotas(windows, clock.monotonic)
     for entity_path, configs in repository.entities().items():

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from signalbox.common.endpoint import Endpoint
+from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.controller.claim import try_to_claim
 from signalbox.controller.succession import claim_of_the_dead
-from signalbox.metadata.layout import CONTROLLER, broker_id_path
+from signalbox.metadata.layout import CONTROLLER, broker_id_path, controller_id_path
+from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Delete
+from signalbox.metadata.store.port import Create, Delete
 from tests.controller.cluster import register, registration
 from tests.metadata.participants import run_with_stores
 
@@ -43,6 +44,25 @@ def test_every_listener_is_asked(dead: bool) -> None:
         creation_id, probe = await controller_one(old), Verdict(dead)
         assert await claim_of_the_dead(other, probe, 1) == (creation_id if dead else None)
         assert probe.asked == [(1, ["CLIENT", "REPLICATION", "CONTROL"])]
+
+    run_with_stores(2, scenario)
+
+
+@pytest.mark.spec("F15")
+@pytest.mark.parametrize("combined", [False, True])
+def test_a_dedicated_controller_is_asked_where_brokers_find_it(combined: bool) -> None:
+    async def scenario(shared: SharedEntries, old: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        await old.open_session()
+        endpoint = Endpoint("CONTROLLER", "host1", 9301, SecurityProtocol.PLAINTEXT)
+        told = BrokerRegistration(broker_id=1, endpoints=(endpoint,))
+        await old.commit([Create(controller_id_path(1), told.encode(), of_session=True)])
+        if combined:
+            await register(old, registration(1))
+        claim, probe = (await try_to_claim(old, 1, 0)).claim, Verdict(dead=True)
+        assert claim is not None
+        assert await claim_of_the_dead(other, probe, 1) == claim.creation_id
+        as_broker = ["CLIENT", "REPLICATION", "CONTROL"] if combined else []
+        assert probe.asked == [(1, ["CONTROLLER", *as_broker])]
 
     run_with_stores(2, scenario)
 

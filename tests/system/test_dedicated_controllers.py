@@ -8,6 +8,7 @@ import signal
 import ssl
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -350,7 +351,7 @@ def test_on_zookeeper(tmp_path: Path) -> None:
     provision.zookeeper()
     with ensemble(tmp_path / "ensemble", servers=1) as servers:
         connect = f"{servers[0].address}/signalbox"
-        overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}"}
+        overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}", "zookeeper.session.timeout.ms": "30000"}
         with (
             ProcessCluster(tmp_path / "cluster", 2, overrides=overrides, controllers=2) as cluster,
             state_in_zookeeper(connect) as state,
@@ -363,7 +364,9 @@ def test_on_zookeeper(tmp_path: Path) -> None:
             assert victim in cluster.controllers
             assert state.controller_id() == victim
             cluster.kill(victim)
+            began = time.monotonic()
             create(admin, "after-a-kill")
+            assert time.monotonic() - began < 15, "an address that refuses tells more than a session that lasts"
             assert state.controller_id() not in (victim, 1, 2)
             cluster.start_broker(victim)
 

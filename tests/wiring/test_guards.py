@@ -51,7 +51,7 @@ def test_a_broker_needs_a_login_for_controllers_it_does_not_bind() -> None:
 
 
 @pytest.mark.spec("F15")
-def test_a_controller_needs_a_login_for_brokers_and_none_for_itself() -> None:
+def test_a_controller_needs_a_login_for_brokers_and_for_other_controllers() -> None:
     protocols = "REPLICATION:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT"
     module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
     given = {
@@ -59,11 +59,13 @@ def test_a_controller_needs_a_login_for_brokers_and_none_for_itself() -> None:
         "listener.security.protocol.map": protocols,
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
         "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.controller.plain.sasl.jaas.config": f'{module} user_b="p";',
+        "sasl.mechanism.controller.protocol": "PLAIN",
+        "listener.name.controller.plain.sasl.jaas.config": f'{module} user_c="p";',
     }
     _, faults = check_node_config(Properties("c", given))
-    assert [fault.key for fault in faults] == ["listener.name.replication.plain.sasl.jaas.config"]
-    given["listener.name.replication.plain.sasl.jaas.config"] = f'{module} username="c" password="p";'
+    own, theirs = (f"listener.name.{name}.plain.sasl.jaas.config" for name in ("controller", "replication"))
+    assert sorted(fault.key for fault in faults) == [own, theirs]
+    given |= {own: f'{module} username="c" password="p" user_c="p";', theirs: f'{module} username="c" password="p";'}
     config, faults = check_node_config(Properties("c", given))
     assert faults == []
     assert config is not None

@@ -10,9 +10,10 @@ refuses nobody and is left to its session.
 
 from __future__ import annotations
 
+from signalbox.common.endpoint import Endpoint
 from signalbox.controller.ports import BrokerProbe
 from signalbox.metadata.controller_claim import decode_claim
-from signalbox.metadata.layout import CONTROLLER, broker_id_path
+from signalbox.metadata.layout import CONTROLLER, broker_id_path, controller_id_path
 from signalbox.metadata.registration import decode_registration
 from signalbox.metadata.store.port import MetadataStore
 
@@ -21,10 +22,13 @@ async def claim_of_the_dead(store: MetadataStore, probe: BrokerProbe, controller
     """The creation id of a dead controller's claim; None when it lives, is not the controller, or cannot be told.
     StoreError, BadEntry."""
     claim = await store.read(CONTROLLER)
-    entry = await store.read(broker_id_path(controller_id))
-    if claim is None or entry is None or entry.data is None or decode_claim(claim.data) != controller_id:
+    if claim is None or decode_claim(claim.data) != controller_id:
         return None
-    if claim.session_id != entry.session_id:
-        return None  # another process of this id: its addresses say nothing about the one that is the controller
-    endpoints = decode_registration(controller_id, entry.data).endpoints
-    return claim.creation_id if await probe.confirm_dead(controller_id, endpoints) else None
+    endpoints: list[Endpoint] = []
+    for path in (controller_id_path(controller_id), broker_id_path(controller_id)):
+        entry = await store.read(path)
+        # Of another session is another process of this id: its addresses say nothing about the one that is the
+        # controller.
+        if entry is not None and entry.data is not None and entry.session_id == claim.session_id:
+            endpoints += decode_registration(controller_id, entry.data).endpoints
+    return claim.creation_id if endpoints and await probe.confirm_dead(controller_id, endpoints) else None

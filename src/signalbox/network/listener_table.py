@@ -96,11 +96,9 @@ class ListenerTable:
 
     @property
     def dialled(self) -> dict[str, SecurityProtocol]:
-        """The listeners of peers that this node dials, by what it knows of itself: inter-broker and control plane, and
-        brokers the controllers' first. Brokers do not bind that one, dedicated controllers none of the others."""
-        broker = any(row.plane != CONTROLLER for row in self)
-        controllers = self.controller_listener_names[:1] if broker else ()
-        names = (*controllers, self.inter_broker_listener_name, self.control_plane_listener_name)
+        """The listeners of peers that this node dials, by what it knows of itself: the controllers' first, inter-broker
+        and control plane. Brokers do not bind the one, dedicated controllers not the others."""
+        names = (*self.controller_listener_names[:1], self.inter_broker_listener_name, self.control_plane_listener_name)
         plaintext = SecurityProtocol.PLAINTEXT
         return {name: self._roles.protocols.get(name, plaintext) for name in names if name is not None}
 
@@ -208,7 +206,7 @@ def readable_peers(given: Mapping[str, str]) -> dict[str, SecurityProtocol]:
     control = normalise_listener_name(given.get(CONTROL_PLANE_NAME, ""))
     if control in protocols:
         dialled[control] = protocols[control]
-    controllers = _controller_names(given)[:1] if "broker" in read_process_roles(given, []) else []
+    controllers = _controller_names(given)[:1] if read_process_roles(given, []) else []
     return dialled | {name: protocols[name] for name in controllers if name in protocols}
 
 

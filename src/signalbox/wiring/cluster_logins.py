@@ -115,11 +115,10 @@ def certificates_trusted(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFau
 
 
 def _diallings(brokers: Sequence[CheckedBroker]) -> Iterator[_Dialling]:
-    """Controllers dial brokers and brokers controllers; controllers have nothing to say to each other."""
+    """Controllers dial brokers, brokers controllers, and controllers each other, to see whether who leads lives."""
     for broker, peer in permutations(brokers, 2):
         for name in peer.of_brokers:
-            if broker.config.runs_broker or name not in peer.table.controller_listener_names:
-                yield _Dialling(broker, peer, peer.dialled_at(name))
+            yield _Dialling(broker, peer, peer.dialled_at(name))
 
 
 def _module(broker: CheckedBroker, settings: ListenerSettings, endpoint: Endpoint) -> LoginModule | None:

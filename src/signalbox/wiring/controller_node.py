@@ -65,6 +65,8 @@ class ControllerNode:
         await parts.keeper.register(registration)
         await parts.server.enable()
         await parts.controller.start()
+        parts.lookup.start()
+        parts.channel.start()
         self._keep_house(parts)
         log.info("controller %d of cluster %s is ready", self.config.node_id, cluster_id)
 

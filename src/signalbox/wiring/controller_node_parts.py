@@ -1,5 +1,7 @@
-"""The parts list of a dedicated controller (F15): what a broker has without logs, replicas, coordinators and a way to
-the controller. Its listeners are the controllers' own; what comes in there is for `broker/routes.CONTROLLER_ROUTES`.
+"""The parts list of a dedicated controller (F15): what a broker has without logs, replicas and coordinators.
+
+Its listeners are the controllers' own; what comes in there is for `broker/routes.CONTROLLER_ROUTES`. It keeps a
+connection to whoever leads, as brokers do, but sends nothing: a closed one is the first sign that another must lead.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from signalbox.broker.request_observer import AuditingObserver
 from signalbox.broker.router import Router
 from signalbox.broker.routes import CONTROLLER_ROUTES, build_route_table
 from signalbox.broker.throttling import Throttling
+from signalbox.client.controller_channel import ControllerChannel
 from signalbox.client.peer_channels import PeerChannels
 from signalbox.common.clock import Clock
 from signalbox.controller.runtime import Controller
@@ -33,6 +36,7 @@ from signalbox.wiring.audit_delivery import TopicDelivery
 from signalbox.wiring.audit_way import AuditWay
 from signalbox.wiring.authorizers import keep_acls
 from signalbox.wiring.configuration import NodeConfig
+from signalbox.wiring.controller_lookup import StoredControllerLookup
 from signalbox.wiring.controller_parts import build_controller
 from signalbox.wiring.delegation_tokens import token_secret
 from signalbox.wiring.finalized_features import follow_features
@@ -58,6 +62,8 @@ class ControllerNodeParts:
     acls: AclRepository | None
     trail: Trail
     guards: Guards
+    lookup: StoredControllerLookup
+    channel: ControllerChannel
     controller: Controller
     peers: PeerChannels
     router: Router
@@ -74,6 +80,8 @@ class ControllerNodeParts:
         self.router.close()
         await self.controller.stop()
         await self.keeper.stop()
+        await self.lookup.stop()
+        await self.channel.close()
         await self.peers.close()
         await self.server.stop("the controller stops")
         await self.repository.stop()
@@ -101,6 +109,10 @@ async def build_controller_node(
     controller, peers = build_controller(
         config, store, cluster_id, cache, guards, told(guards.policies, trail.audit), trail.metrics, clock
     )
+    own = config.listeners.inter_broker_listener_name
+    lookup = StoredControllerLookup(store, lambda registration: registration.privileged_endpoint(own), guards.peers.of)
+    channel = ControllerChannel(lookup, cluster_id, guards.inter_broker, controller.controller_refuses)
+    lookup.on_change = channel.controller_changed
     data_loop = build_data_loop(config, trail.metrics, threads)
     lane = LongLane(asyncio.get_running_loop(), config["data.plane.slice.us"])
     observer = AuditingObserver(trail.requests, trail.rollups, trail.audit)
@@ -140,6 +152,8 @@ async def build_controller_node(
         acls=acls,
         trail=trail,
         guards=guards,
+        lookup=lookup,
+        channel=channel,
         controller=controller,
         peers=peers,
         router=router,

@@ -35,9 +35,10 @@ from signalbox.security.authorizer import AllowAllAuthorizer
 from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.request_context import RequestContext
 from signalbox.testing.chaos.state_reader import state_in_file
+from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
-from tests.system.clusters import BROKERS, until
+from tests.system.clusters import BROKERS, QUICK, until
 from tests.system.console_tools import tool
 from tests.system.guarded import (
     ADMIN_PASSWORD,
@@ -51,7 +52,7 @@ from tests.system.guarded import (
     set_user,
 )
 from tests.system.provision import command, jars
-from tests.system.wire import Closed, Wire, dial, log_in_by_scram
+from tests.system.wire import Closed, Wire, dial, log_in, log_in_by_scram
 
 NEEDS = (partial(command, "javac"), partial(jars, "tools"))
 pytestmark = [pytest.mark.timeout(240), pytest.mark.spec("F2")]
@@ -89,7 +90,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             yield running
 
 
-def as_user(cluster: Guarded, node_id: int, user: str = "erin", password: str = PASSWORD) -> Wire:
+def as_user(cluster: ProcessCluster, node_id: int, user: str = "erin", password: str = PASSWORD) -> Wire:
     """A connection to that very broker."""
     wire = dial(cluster, node_id)
     assert log_in_by_scram(wire, "SCRAM-SHA-256", user, password).error_code == 0
@@ -109,7 +110,7 @@ def told(wire: Wire) -> set[str]:
     return {token.token_id for token in answer.tokens}
 
 
-def lets_in(cluster: Guarded, node_id: int, token: Token, mechanism: str = "SCRAM-SHA-256") -> bool:
+def lets_in(cluster: ProcessCluster, node_id: int, token: Token, mechanism: str = "SCRAM-SHA-256") -> bool:
     with dial(cluster, node_id) as wire:
         answer = log_in_by_scram(wire, mechanism, token.token_id, token.password, token_auth=True)
         assert answer.error_code in (Error.NONE, Error.SASL_AUTHENTICATION_FAILED)
@@ -393,3 +394,49 @@ def test_the_controller_dies_with_the_commit_and_the_token_is_one(tmp_path: Path
             until(partial(lets_in, cluster, follower, token), "the token")
         with by_token(cluster, follower, token) as wire:
             assert create_topic(wire, "franks") is Error.NONE
+
+
+@pytest.mark.spec("F15", "F17")
+@pytest.mark.parametrize(
+    ("controllers", "more"),
+    [(2, {}), (0, {"inter.broker.protocol.version": "3.3"})],
+    ids=["dedicated controllers", "below the gate of forwarding"],
+)
+def test_wherever_changes_are_decided(controllers: int, more: Mapping[str, str], tmp_path: Path) -> None:
+    listeners = ("CLIENT:SASL_PLAINTEXT", *(f"{name}:PLAINTEXT" for name in ("REPLICATION", "CONTROL", "CONTROLLER")))
+    plain = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    overrides = {
+        **QUICK,
+        **OVER,
+        **more,
+        "listener.security.protocol.map": ",".join(listeners),
+        "listener.name.client.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
+        "listener.name.client.plain.sasl.jaas.config": f'{plain} user_erin="{PASSWORD}";',
+        "listener.name.client.scram-sha-256.sasl.jaas.config": f"{SCRAM_MODULE};",
+        "audit.enable": "false",
+    }
+    cluster = ProcessCluster(tmp_path, 2, controllers=controllers, overrides=overrides)
+    with cluster, state_in_file(tmp_path / "metadata.db") as state:
+        for node_id in cluster.brokers:
+            with dial(cluster, node_id) as wire:
+                assert log_in(wire, "erin", PASSWORD) == 0
+                token = create(wire)
+                until(partial(let_in_everywhere, cluster, token), "the token everywhere")
+                if controllers and node_id == 1:
+                    cluster.kill(state.controller_id())
+                _renewed_and_ended(cluster, wire, token)
+
+
+def let_in_everywhere(cluster: ProcessCluster, token: Token) -> bool:
+    return all(lets_in(cluster, node_id, token) for node_id in cluster.brokers)
+
+
+def _renewed_and_ended(cluster: ProcessCluster, wire: Wire, token: Token) -> None:
+    renew = RenewDelegationTokenRequest(hmac=token.hmac, renew_period_ms=10**12)
+    renewed = wire.ask(ApiKey.RENEW_DELEGATION_TOKEN, 2, renew)
+    assert (renewed.error_code, renewed.expiry_timestamp_ms) == (0, token.max_ms)
+    end = ExpireDelegationTokenRequest(hmac=token.hmac, expiry_time_period_ms=-1)
+    assert wire.ask(ApiKey.EXPIRE_DELEGATION_TOKEN, 2, end).error_code == 0
+    until(lambda: not any(lets_in(cluster, node_id, token) for node_id in cluster.brokers), "its end everywhere")
+    short = create(wire, max_lifetime_ms=300)
+    until(lambda: short.token_id not in told(wire), "the removal of one whose time is over")

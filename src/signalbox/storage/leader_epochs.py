@@ -31,6 +31,10 @@ class LeaderEpochs:
         """The last known epoch, -1 when there is none."""
         return self.epochs[-1] if self.epochs else UNDEFINED_EPOCH
 
+    def relocate(self, path: str) -> None:
+        """Saved at `path` from now on, where a copy lies."""
+        self._path = path
+
     def load(self) -> None:
         """Reads the file; a broken one counts as absent, since the batches carry their epochs too."""
         try:

@@ -18,6 +18,7 @@ from signalbox.storage.append_info import EMPTY_SLICE, LogSlice
 from signalbox.storage.log_append import LogAppends
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
+from signalbox.storage.log_directory import LogDirectory
 from signalbox.storage.log_retention import deletable_segments
 from signalbox.storage.producer_state import ProducerEntry
 from signalbox.storage.timestamp_search import TimestampedOffset, find_by_timestamp, find_max_timestamp
@@ -226,10 +227,11 @@ class Log(LogAppends):
             self.flush()
             self._flushed_ms = now_ms
 
-    def go_on_with(self, body: LogBody) -> None:
-        """The same log in other files: `body` holds what the present one holds, and nothing is queued."""
-        self._body, self._directory = body, body.directory
-        self._pwrite = body.directory.disk.file_system.pwrite
+    def relocate(self, folder: str, directory: LogDirectory, durable_to: int) -> None:
+        """The same log in copies of its files; nothing is queued. OSError: they cannot be used, and it stays."""
+        self._body.relocate(folder, directory, durable_to)
+        self._directory = directory
+        self._pwrite = directory.disk.file_system.pwrite
 
     def abandon(self) -> None:
         """The folder is gone: whoever still holds this log is refused, without blame on the directory."""

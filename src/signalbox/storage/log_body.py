@@ -10,10 +10,18 @@ import os
 import zlib
 from collections.abc import Iterable
 
-from signalbox.storage.file_names import LOG_SUFFIX, SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX, offset_name, offsets_in
+from signalbox.storage.file_names import (
+    LEADER_EPOCH_FILE,
+    LOG_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SNAPSHOT_SUFFIX,
+    offset_name,
+    offsets_in,
+)
 from signalbox.storage.leader_epochs import LeaderEpochs
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_directory import LogDirectory
+from signalbox.storage.open_files import OpenFile
 from signalbox.storage.producer_replay import replay_producers
 from signalbox.storage.producer_snapshot import save_snapshot
 from signalbox.storage.producer_state import ProducerStates
@@ -57,7 +65,7 @@ class LogBody:
 
     @property
     def truncations(self) -> int:
-        """How often the end was cut off: grows."""
+        """How often the end was cut off, or the files changed their place: grows."""
         return self._truncations
 
     def apply_config(self, config: LogConfig) -> None:
@@ -203,6 +211,21 @@ class LogBody:
         if end_offset > self.segments[0].base_offset:
             self.take_snapshot(end_offset)
         self.let_go()
+
+    def relocate(self, folder: str, directory: LogDirectory, durable_to: int) -> None:
+        """The same files, indexes saved, lie in `folder`; those before `durable_to` are durable there. OSError: they
+        cannot be used, and nothing has changed."""
+        active = self.segments.active
+        path = os.path.join(folder, offset_name(active.base_offset, LOG_SUFFIX))
+        file = OpenFile(directory.disk.file_system, path)
+        for segment in self.segments:
+            segment.relocate(folder)
+        active.relocate(folder, file)
+        self.epochs.relocate(os.path.join(folder, LEADER_EPOCH_FILE))
+        self.folder, self.directory = folder, directory
+        self._truncations += 1
+        self.recovery_point = min(self.recovery_point, durable_to)
+        self.apply_config(self.config)
 
     def starts_inside_segment(self) -> bool:
         """Whether the log start is not simply the first segment's base offset, so that it must be saved."""

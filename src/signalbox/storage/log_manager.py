@@ -31,7 +31,6 @@ from signalbox.storage.file_names import (
 )
 from signalbox.storage.file_system import FileSystem
 from signalbox.storage.log import Log
-from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_directory import LogDirectory
 from signalbox.storage.log_loader import LastRun, create_body, load_body
@@ -144,14 +143,14 @@ class LogManager:
         present = self._logs.get(log.topic_partition)
         if present is not None and _progress(present) >= _progress(log):
             logger.warning("%s is there twice: what is in %s goes", log.topic_partition, log.body.folder)
-            self._put_away(log.topic_partition, log.body, 0)
+            self._put_away(log)
             return
         self._logs[log.topic_partition] = log
         self._metrics.added(log)
         if present is not None:
             logger.warning("%s is there twice: what is in %s goes", log.topic_partition, present.body.folder)
             self._metrics.removed(present)
-            self._put_away(log.topic_partition, present.body, 0)
+            self._put_away(present)
 
     def close(self, broker_epoch: int = -1) -> None:
         """Makes everything durable and marks the shutdown as clean where that worked."""
@@ -231,24 +230,18 @@ class LogManager:
             return
         self._metrics.removed(log)
         with log.body.directory.guard(f"deleting {log.body.folder}"):
-            log.abandon()
-            self._put_away(topic_partition, log.body, log.config.file_delete_delay_ms)
+            self._put_away(log)
 
-    def _put_away(self, topic_partition: TopicPartition, body: LogBody, delay_ms: int) -> None:
-        directory = body.directory
-        doomed = os.path.join(directory.path, deleted_folder_name(topic_partition))
-        body.let_go()
-        directory.disk.file_system.rename(body.folder, doomed)
-        directory.removals.add(doomed, delay_ms)
-        directory.went_back(topic_partition, -1)
+    def _put_away(self, log: Log) -> None:
+        log.abandon()
+        _retire_folder(log, log.body.directory, log.body.folder)
 
-    def _went_over(self, log: Log, old: LogBody) -> None:
+    def _went_over(self, log: Log, directory: LogDirectory, folder: str) -> None:
         """A log was moved: the old files go, and both directories say on disk what is true now."""
-        directory = old.directory
         try:
             self._checkpoint_directory(log.body.directory)
-            with directory.guard(f"deleting {old.folder}"):
-                self._put_away(log.topic_partition, old, log.config.file_delete_delay_ms)
+            with directory.guard(f"deleting {folder}"):
+                _retire_folder(log, directory, folder)
             self._checkpoint_directory(directory)
         except KafkaError as error:
             logger.error("%s was moved: %s", log.topic_partition, error)
@@ -334,6 +327,13 @@ class LogManager:
             if log.online:
                 log.flush_if_due(now_ms)
             breathe()
+
+
+def _retire_folder(log: Log, directory: LogDirectory, folder: str) -> None:
+    doomed = os.path.join(directory.path, deleted_folder_name(log.topic_partition))
+    directory.disk.file_system.rename(folder, doomed)
+    directory.removals.add(doomed, log.config.file_delete_delay_ms)
+    directory.went_back(log.topic_partition, -1)
 
 
 def _progress(log: Log) -> tuple[int, int]:

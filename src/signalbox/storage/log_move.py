@@ -22,7 +22,6 @@ from signalbox.storage.file_names import (
     SEGMENT_SUFFIXES,
     SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,
-    deleted_folder_name,
     future_folder_name,
     offset_name,
     offsets_in,
@@ -31,7 +30,6 @@ from signalbox.storage.file_system import FileSystem, write_whole
 from signalbox.storage.log import Log
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_directory import LogDirectory
-from signalbox.storage.log_loader import LastRun, load_body
 from signalbox.storage.open_files import OpenFile
 from signalbox.storage.producer_snapshot import save_snapshot
 
@@ -47,6 +45,10 @@ class _SourceUnreadable(OSError):
     """Where the log is now cannot be read, or was cut meanwhile."""
 
 
+class _NotTheSame(Exception):
+    """The copy is not what it should be."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Piece:
     """Bytes `start` to `end` of a segment's file. The open file outlives the segment."""
@@ -58,13 +60,14 @@ class _Piece:
 
 
 class LogMove:
-    """`moved` is told the old body when the log has gone over, `ended` when it stays where it is."""
+    """`ended` is told when the log has gone over, or stays where it is; `moved` when the old folder, in the directory
+    that it was in, may go."""
 
     def __init__(
         self,
         log: Log,
         target: LogDirectory,
-        moved: Callable[[LogBody], None],
+        moved: Callable[[LogDirectory, str], None],
         ended: Callable[[], None],
     ) -> None:
         self.log = log
@@ -106,6 +109,7 @@ class LogMove:
         self._indexed: set[int] = set()
         self._truncations = self.log.body.truncations
         self._durable = False
+        self._durable_to = 0
 
     # -- rounds
 
@@ -133,9 +137,8 @@ class LogMove:
             self._finish(pieces)
             return
         make_durable = left <= LAST_ROUND_BYTES
-        self.target.background.run(
-            lambda: self._copy(pieces, indexes, make_durable), lambda error: self._copied_so_far(pieces, error)
-        )
+        self._durable_to = self.log.body.segments.active.base_offset
+        self.target.background.run(lambda: self._copy(pieces, indexes, make_durable), self._copied_so_far)
         self._durable = make_durable
 
     def _pieces(self, limit_bytes: int) -> Iterator[_Piece]:
@@ -170,7 +173,7 @@ class LogMove:
                 self._file_system.fsync(file.fd)
             self._file_system.sync_directory(self._folder)
 
-    def _copied_so_far(self, pieces: list[_Piece], error: BaseException | None) -> None:
+    def _copied_so_far(self, error: BaseException | None) -> None:
         body = self.log.body
         if isinstance(error, _SourceUnreadable):
             if body.truncations == self._truncations and not self._cancelled:
@@ -185,50 +188,61 @@ class LogMove:
     # -- the end
 
     def _finish(self, pieces: list[_Piece]) -> None:
-        log, old = self.log, self.log.body
+        log, body = self.log, self.log.body
         log.complete_group()
-        if not log.online or old.truncations != self._truncations:
+        if not log.online or body.truncations != self._truncations:
             self._next_round()
             return
+        source, old_folder = body.directory, body.folder
         try:
-            body, end_offset = self._complete(old, [*pieces, *self._pieces(ROUND_BYTES)])
+            with source.guard(f"saving the indexes of {old_folder}"):
+                body.segments.active.save_indexes()
+            folder = self._complete(body, [*pieces, *self._pieces(ROUND_BYTES)])
+            log.relocate(folder, self.target, self._durable_to)
+        except _SourceUnreadable as error:
+            source.fail(error, f"reading {old_folder}")
         except OSError as error:
             self.target.fail(error, f"moving {log.topic_partition} to {self.target.path}")
+        except (KafkaError, _NotTheSame) as error:
+            logger.error("%s is not moved to %s: %s", log.topic_partition, self.target.path, error)
+        if body.directory is not self.target:
             self._give_up()
             return
-        if end_offset != log.log_end_offset:
-            logger.error("%s is not moved: its copy ends at %d", log.topic_partition, end_offset)
-            self._folder = os.path.join(self.target.path, deleted_folder_name(log.topic_partition))
-            self._file_system.rename(body.folder, self._folder)
-            self._give_up()
-            return
-        body.producers = old.producers
-        log.go_on_with(body)
         logger.info("%s is in %s now", log.topic_partition, self.target.path)
-        self._moved(old)
+        self._ended()
+        # Only when the new name is durable may the old one go.
+        self.target.background.run(
+            lambda: self._file_system.sync_directory(self.target.path),
+            lambda error: self._named(error, source, old_folder),
+        )
 
-    def _complete(self, old: LogBody, pieces: list[_Piece]) -> tuple[LogBody, int]:
-        """The rest of the files, and the log that they are."""
-        file_system, end_offset = self._file_system, self.log.log_end_offset
-        active = old.segments.active
-        active.save_indexes()
-        present = {segment.base_offset for segment in old.segments}
+    def _named(self, error: BaseException | None, source: LogDirectory, old_folder: str) -> None:
+        if isinstance(error, OSError):
+            self.target.fail(error, f"syncing {self.target.path}")
+        else:
+            self._moved(source, old_folder)
+
+    def _complete(self, body: LogBody, pieces: list[_Piece]) -> str:
+        """The rest of the files, under the folder's real name, which is given back."""
+        file_system, active = self._file_system, body.segments.active
+        present = {segment.base_offset for segment in body.segments}
         for base in offsets_in(self._folder, LOG_SUFFIX):
             if base not in present:
                 self._remove(base)
         files = [
             *self._final_indexes(),
             *((active.path(each), self._path(active.base_offset, each)) for each in _INDEXES),
+            *((os.path.join(body.folder, each), os.path.join(self._folder, each)) for each in _OTHER_FILES),
         ]
-        files += [(os.path.join(old.folder, each), os.path.join(self._folder, each)) for each in _OTHER_FILES]
         self._copy(pieces, files, make_durable=False)
-        if end_offset > old.segments[0].base_offset:
-            save_snapshot(file_system, self._path(end_offset, SNAPSHOT_SUFFIX), old.producers)
+        if self.log.log_end_offset > body.segments[0].base_offset:
+            save_snapshot(file_system, self._path(self.log.log_end_offset, SNAPSHOT_SUFFIX), body.producers)
+        for segment in body.segments:
+            if (size := os.path.getsize(self._path(segment.base_offset, LOG_SUFFIX))) != segment.written:
+                raise _NotTheSame(f"the copy of {segment.path(LOG_SUFFIX)} has {size} bytes, it has {segment.written}")
         folder = os.path.join(self.target.path, str(self.log.topic_partition))
         file_system.rename(self._folder, folder)
-        file_system.sync_directory(self.target.path)
-        durable_to = min(old.recovery_point, active.base_offset)
-        return load_body(folder, self.target, old.config, LastRun(True, durable_to, old.log_start_offset))
+        return folder
 
     def _path(self, base_offset: int, suffix: str) -> str:
         return os.path.join(self._folder, offset_name(base_offset, suffix))

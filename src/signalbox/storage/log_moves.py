@@ -8,19 +8,18 @@ from signalbox.common.ids import TopicPartition
 from signalbox.common.limits import MAX_AWAITED_LOGS
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.log import Log
-from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_directory import LogDirectory
 from signalbox.storage.log_move import LogMove
 
 
 class LogMoves:
-    """`went_over(log, old_body)` puts the old files away."""
+    """`went_over(log, directory, folder)` puts the old files away."""
 
     def __init__(
         self,
         logs: Mapping[TopicPartition, Log],
         directories: Sequence[LogDirectory],
-        went_over: Callable[[Log, LogBody], None],
+        went_over: Callable[[Log, LogDirectory, str], None],
     ) -> None:
         self._logs = logs
         self._directories = directories
@@ -75,9 +74,8 @@ class LogMoves:
             del self._awaited[next(iter(self._awaited))]
 
     def _begin(self, log: Log, target: LogDirectory) -> None:
-        def moved(old: LogBody) -> None:
-            self._forget(move)
-            self._went_over(log, old)
+        def moved(source: LogDirectory, old_folder: str) -> None:
+            self._went_over(log, source, old_folder)
 
         move = LogMove(log, target, moved, lambda: self._forget(move))
         self._moves[log.topic_partition] = move

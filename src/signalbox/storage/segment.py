@@ -174,6 +174,12 @@ class Segment:
             self._open_files.touch(self)
         return self._file
 
+    def relocate(self, folder: str, file: OpenFile | None = None) -> None:
+        """The same files in another folder: those there are used from now on. `file`: the segment keeps it open."""
+        self.folder = folder
+        self.index.path, self.time_index.path = self.path(INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)
+        self._file = file
+
     def release(self) -> None:
         """Closes what can be had again: the file and the indexes (`OpenFiles` calls this)."""
         self._file = None

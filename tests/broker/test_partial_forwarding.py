@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,10 +15,12 @@ from signalbox.broker.partial_forwarding import Filter, PartialForwarder, forwar
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused
 from signalbox.broker.routes import ROUTES, Disposition
 from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import decode_request_header, encode_response_header
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from signalbox.transport.long_lane import LongLane
 from tests.broker.asking import acl, request_of
 
 _Result = AlterConfigsResponse.AlterConfigsResourceResponse
@@ -55,6 +58,13 @@ def keep_out_b(request: ApiRequest) -> Refused:
     return {(2, "b"): _Result(resource_type=2, resource_name="b", error_code=29)} if "b" in names else {}
 
 
+class NoLane:
+    """Where nothing is split, nothing is sliced."""
+
+    def run(self, work: Callable[[], None], again: bool = False) -> None:
+        raise AssertionError
+
+
 class LetsPass:
     def refused(self, request: ApiRequest) -> Refused:
         return {}
@@ -74,12 +84,12 @@ async def keep_out_b_later(request: ApiRequest) -> Refused:
 
 def forwarded(asked: ApiRequest, answer: FinalAnswer | None = None, judge: Any = keep_out_b) -> tuple[Any, list[bytes]]:
     async def scenario() -> Any:
+        forwarder = PartialForwarder(behind, LongLane(asyncio.get_running_loop()))
+        forwarder.install({int(ApiKey.ALTER_CONFIGS): judge})
         return await forwarder.forward(asked)
 
     behind = Forwarder()
     behind.answer = answer
-    forwarder = PartialForwarder(behind)
-    forwarder.install({int(ApiKey.ALTER_CONFIGS): judge})
     return asyncio.run(scenario()), behind.frames
 
 
@@ -105,6 +115,24 @@ def test_the_rest_is_forwarded_and_the_answers_are_merged(judge: Any) -> None:
     assert header == asked.header
     assert [each.resource_name for each in AlterConfigsRequest.decode(frame, 2, offset).resources] == ["c", "a"]
     assert asked.sent_on
+
+
+def test_many_are_taken_apart_and_put_together_in_slices() -> None:
+    async def scenario() -> tuple[Any, int]:
+        lane = LongLane(asyncio.get_running_loop())
+        forwarder = PartialForwarder(behind, lane)
+        forwarder.install({int(ApiKey.ALTER_CONFIGS): keep_out_b})
+        return await forwarder.forward(request(*names)), lane.slices
+
+    behind, names = Forwarder(), ["b", *(f"r-{number}" for number in range(5_000))]
+    answer, slices = asyncio.run(scenario())
+    assert [each.resource_name for each in answer.responses] == names
+    assert slices > 20
+
+
+def test_an_answer_that_is_none_fails_this_request_alone() -> None:
+    with pytest.raises(DecodeError):
+        forwarded(request("a", "b"), RawAnswer(b"\0\0\0\7\0\xff"))
 
 
 @pytest.mark.spec("F6")
@@ -135,7 +163,7 @@ def test_an_error_made_here_is_merged_and_a_closed_connection_stays_one() -> Non
 @pytest.mark.spec("F6")
 def test_who_lacks_the_right_on_the_cluster_is_not_forwarded_at_all() -> None:
     behind = Forwarder()
-    forwarder = PartialForwarder(behind)
+    forwarder = PartialForwarder(behind, NoLane())
     forwarder.install(filters(("alice", "DESCRIBE", "cluster")))
     with pytest.raises(KafkaError) as refused:
         forwarder.forward(request_of(ElectLeadersRequest(), 2))
@@ -150,7 +178,7 @@ def test_who_has_it_is_forwarded_byte_for_byte() -> None:
 
     behind, asked = Forwarder(), request_of(ElectLeadersRequest(), 2)
     behind.answer = raw(asked, ElectLeadersResponse())
-    forwarder = PartialForwarder(behind)
+    forwarder = PartialForwarder(behind, NoLane())
     forwarder.install(filters(("alice", "ALTER", "cluster")))
     assert asyncio.run(scenario()) is behind.answer
     assert behind.frames == [bytes(asked.frame)]

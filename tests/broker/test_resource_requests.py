@@ -8,7 +8,9 @@ import pytest
 
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS
 from signalbox.common.ids import ZERO_UUID
+from signalbox.common.limits import MAX_RESOURCES_PER_CHANGE
 from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 
 _NAMES = ("a", "b", "c")
@@ -104,3 +106,16 @@ def test_what_is_named_twice_is_answered_as_often_as_kafka_does(api_key: int) ->
     whole = shape.merged(body, {key: result(api_key, "a", 42)}, None)
     configs = api_key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
     assert len(getattr(whole, shape.answered)) == (2 if configs else 1)
+
+
+@pytest.mark.spec("F6")
+@pytest.mark.parametrize("api_key", RESOURCE_REQUESTS, ids=lambda key: ApiKey(key).name)
+def test_more_than_the_limit_are_refused_whole_and_the_limit_is_named(api_key: int) -> None:
+    shape = RESOURCE_REQUESTS[api_key]
+    many = [entry(api_key, f"n-{number}") for number in range(MAX_RESOURCES_PER_CHANGE + 1)]
+    assert len(shape.times(API_TABLE[api_key].request(**{shape.asked[-1]: many[1:]}))) == MAX_RESOURCES_PER_CHANGE
+    with pytest.raises(
+        KafkaError, match=r"10001 resources in one request: at most 10000 \(MAX_RESOURCES_PER_CHANGE"
+    ) as it:
+        shape.times(API_TABLE[api_key].request(**{shape.asked[-1]: many}))
+    assert it.value.error is Error.POLICY_VIOLATION

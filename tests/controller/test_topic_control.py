@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from signalbox.common.ids import ZERO_UUID
-from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST, MAX_TOPICS_PER_CREATE
+from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST
 from signalbox.controller.decision import Decision, LeadersAnnounced
 from signalbox.controller.ports import PolicyViolation
 from signalbox.controller.records import TopicCreated
@@ -159,13 +159,6 @@ def test_a_topic_on_its_way_out_still_exists() -> None:
     [result] = response_of(decision).topics
     assert result.error_code == Error.TOPIC_ALREADY_EXISTS
     assert "marked for deletion" in (result.error_message or "")
-
-
-def test_a_crowd_is_refused_with_the_limits_name() -> None:
-    decision = decide(*(topic(f"t{number}") for number in range(MAX_TOPICS_PER_CREATE + 1)))
-    results = response_of(decision).topics
-    assert {each.error_code for each in results} == {Error.POLICY_VIOLATION}
-    assert "MAX_TOPICS_PER_CREATE" in (results[0].error_message or "")
 
 
 def no_placement(broker_count: int) -> int:

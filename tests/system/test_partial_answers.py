@@ -75,6 +75,17 @@ def test_part_of_a_creation(guarded: Guarded, erin: str) -> None:
     assert ([each.error_code for each in answer.topics], forwarded) == ([_FORBIDDEN], 0)
 
 
+def test_one_of_ten_thousand(guarded: Guarded, erin: str) -> None:
+    names = [f"others-{number}" for number in range(9_999)]
+    names.insert(7_000, "erin-a")
+    topics = [CreateTopicsRequest.CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in names]
+    body = CreateTopicsRequest(topics=topics, timeout_ms=5_000, validate_only=True)
+    answer, forwarded = asked_as(guarded, erin, guarded.follower, body)
+    assert [each.name for each in answer.topics] == names
+    assert [each.name for each in answer.topics if each.error_code != _FORBIDDEN] == ["erin-a"]
+    assert forwarded == 1
+
+
 def test_part_of_a_change_of_configs_and_of_partitions(guarded: Guarded, erin: str) -> None:
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource
     names = ("erin-c", "others", "erin-a")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, ResponseMessage
+from signalbox.common.long_work import unhurried
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.replication.leadership import refuse_leader_and_isr
@@ -166,21 +167,26 @@ def _delete_groups(asked: ApiRequest, response: type[Any], code: int, message: s
 
 def _create_topics(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.CreatableTopicResult
-    return response(topics=[result(name=t.name, error_code=code, error_message=message) for t in asked.body.topics])
+    return response(
+        topics=[result(name=t.name, error_code=code, error_message=message) for t in unhurried(asked.body.topics)]
+    )
 
 
 def _delete_topics(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.DeletableTopicResult
-    by_name = [result(name=name, error_code=code, error_message=message) for name in asked.body.topic_names]
+    by_name = [result(name=name, error_code=code, error_message=message) for name in unhurried(asked.body.topic_names)]
     by_state = [
-        result(name=t.name, topic_id=t.topic_id, error_code=code, error_message=message) for t in asked.body.topics
+        result(name=t.name, topic_id=t.topic_id, error_code=code, error_message=message)
+        for t in unhurried(asked.body.topics)
     ]
     return response(responses=by_name + by_state)
 
 
 def _create_partitions(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.CreatePartitionsTopicResult
-    return response(results=[result(name=t.name, error_code=code, error_message=message) for t in asked.body.topics])
+    return response(
+        results=[result(name=t.name, error_code=code, error_message=message) for t in unhurried(asked.body.topics)]
+    )
 
 
 def _delete_records(asked: ApiRequest, response: type[Any], code: int, message: str | None) -> Any:
@@ -251,7 +257,7 @@ def _alter_configs(asked: ApiRequest, response: type[Any], code: int, message: s
                 resource_type=r.resource_type,
                 resource_name=r.resource_name,
             )
-            for r in asked.body.resources
+            for r in unhurried(asked.body.resources)
         ]
     )
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 from signalbox.broker.api_request import Answer, ApiRequest, CloseConnection, FinalAnswer, RawAnswer
 from signalbox.broker.cluster_rights import CLUSTER_RIGHTS, require_cluster_right
-from signalbox.broker.ports import Forwarder
-from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused
+from signalbox.broker.in_slices import in_slices
+from signalbox.broker.ports import Forwarder, LongLane
+from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused, ResourceRequests
 from signalbox.broker.routes import ROUTES, Disposition
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_request_header, decode_response_header
@@ -54,8 +56,9 @@ def forwarding_filters(authorizer: Authorizer, judges: Mapping[ApiKey, Judge]) -
 class PartialForwarder:
     """A forwarder before the forwarder."""
 
-    def __init__(self, forwarder: Forwarder) -> None:
+    def __init__(self, forwarder: Forwarder, lane: LongLane) -> None:
         self._forwarder = forwarder
+        self._lane = lane
         self._filters: Mapping[int, Filter] = {}
 
     def install(self, filters: Mapping[int, Filter]) -> None:
@@ -65,9 +68,9 @@ class PartialForwarder:
     def forward(self, request: ApiRequest) -> Awaitable[FinalAnswer]:
         """The whole answer; KafkaError at once when the request is refused whole. What may be long, a look at each
         resource, is done before this returns, where it breathes."""
-        return self._rest(request, self._filters[request.header.api_key](request))
+        return self._settled(request, self._filters[request.header.api_key](request))
 
-    async def _rest(self, request: ApiRequest, judged: Refusal | Awaitable[Refusal]) -> FinalAnswer:
+    async def _settled(self, request: ApiRequest, judged: Refusal | Awaitable[Refusal]) -> FinalAnswer:
         refused = await judged if inspect.isawaitable(judged) else judged
         if isinstance(refused, Message):
             return refused
@@ -75,29 +78,32 @@ class PartialForwarder:
             request.sent_on = True
             return await self._forwarder.forward(request)
         shape = RESOURCE_REQUESTS[request.header.api_key]
-        rest = shape.rest(request.body, refused)
-        answer = None
+        rest = await in_slices(self._lane, partial(_rest, request, shape, refused))
+        said = None
         if rest is not None:
             request.sent_on = True
-            said = await self._forwarder.forward(_with_body(request, rest))
+            said = await self._forwarder.forward(rest)
             if isinstance(said, CloseConnection):
                 return said
-            answer = _read(request, said)
-        merged: FinalAnswer = shape.merged(request.body, refused, answer)
+        merged: FinalAnswer = await in_slices(self._lane, partial(_merged, request, shape, refused, said))
         return merged
 
 
-def _read(request: ApiRequest, answer: FinalAnswer) -> Any:
-    """The answer as a message, whoever made it."""
-    if not isinstance(answer, RawAnswer):
-        return answer
-    header = request.header
-    _, offset = decode_response_header(answer.payload, header.api_key, header.api_version)
-    return API_TABLE[header.api_key].response.decode(answer.payload, header.api_version, offset)
-
-
-def _with_body(request: ApiRequest, body: Any) -> ApiRequest:
+def _rest(request: ApiRequest, shape: ResourceRequests, refused: Refused) -> ApiRequest | None:
     """The same request with less in it, under the very header that its client sent."""
+    body = shape.rest(request.body, refused)
+    if body is None:
+        return None
     header, offset = decode_request_header(request.frame)
-    frame = bytes(request.frame[:offset]) + b"".join(map(bytes, body.encode_chunks(header.api_version)))
+    frame = bytes(request.frame[:offset]) + b"".join(map(bytes, body.encode_long(header.api_version)))
     return ApiRequest(header, body, request.context, frame, request.received_at)
+
+
+def _merged(request: ApiRequest, shape: ResourceRequests, refused: Refused, said: FinalAnswer | None) -> Any:
+    """The whole answer, whoever made `said`."""
+    answer: Any = said
+    if isinstance(said, RawAnswer):
+        header = request.header
+        _, offset = decode_response_header(said.payload, header.api_key, header.api_version)
+        answer, _ = API_TABLE[header.api_key].response.decode_long(said.payload, header.api_version, offset)
+    return shape.merged(request.body, refused, answer)

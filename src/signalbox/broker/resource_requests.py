@@ -13,8 +13,10 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from signalbox.common.long_work import breathe
+from signalbox.common.limits import MAX_RESOURCES_PER_CHANGE
+from signalbox.common.long_work import unhurried
 from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.error_table import Error, KafkaError
 
 Refused = dict[Hashable, Any]
 """Results of the resources that are not asked for any further, by the key of their entry."""
@@ -35,32 +37,42 @@ class ResourceRequests:
     def entries(self, body: Any) -> Iterator[tuple[Hashable, Any]]:
         """Every entry with its key, in the order of the request; breathes."""
         for field in self.asked:
-            for entry in getattr(body, field):
-                breathe()
+            for entry in unhurried(getattr(body, field)):
                 yield self.entry_key(entry), entry
 
     def times(self, body: Any) -> Counter[Hashable]:
-        """How often each resource is named."""
+        """How often each resource is named. KafkaError(POLICY_VIOLATION): too many are, as Kafka's bound on the records
+        of one request has it; each of them would be a step of one decision."""
+        asked = sum(len(getattr(body, field)) for field in self.asked)
+        if asked > MAX_RESOURCES_PER_CHANGE:
+            raise KafkaError(
+                Error.POLICY_VIOLATION,
+                f"{asked} resources in one request: at most {MAX_RESOURCES_PER_CHANGE} (MAX_RESOURCES_PER_CHANGE) are"
+                " taken. Send several requests",
+            )
         return Counter(key for key, _ in self.entries(body))
 
     def rest(self, body: Any, refused: Refused) -> Any | None:
-        """The request without what is refused: itself when that is nothing, None when nothing is left of it."""
+        """The request without what is refused: itself when that is nothing, None when nothing is left of it.
+        Breathes."""
         if not refused:
             return body
         rest = copy(body)
         for field in self.asked:
-            setattr(rest, field, [each for each in getattr(body, field) if self.entry_key(each) not in refused])
+            setattr(
+                rest, field, [each for each in unhurried(getattr(body, field)) if self.entry_key(each) not in refused]
+            )
         return rest if any(getattr(rest, field) for field in self.asked) else None
 
     def merged(self, body: Any, refused: Refused, answer: Any | None) -> Any:
-        """The whole answer; the controller's own is None when it was not asked."""
+        """The whole answer; the controller's own is None when it was not asked. Breathes."""
         whole = API_TABLE[self.api_key].response() if answer is None else copy(answer)
-        found: Mapping[Hashable, Any] = {
-            key: result for result in getattr(whole, self.answered) for key in self.result_keys(result)
+        found: Refused = {
+            key: result for result in unhurried(getattr(whole, self.answered)) for key in self.result_keys(result)
         } | refused
         results = [found[key] for key, _ in self.entries(body) if key in found]
         if not self.repeats:  # by identity: a topic that was asked for by its name and by its id has one result
-            results = list({id(result): result for result in results}.values())
+            results = list({id(result): result for result in unhurried(results)}.values())
         setattr(whole, self.answered, results)
         return whole
 

@@ -25,6 +25,7 @@ from signalbox.broker.api_request import (
     ResponseMessage,
 )
 from signalbox.broker.error_responses import error_response, failure
+from signalbox.broker.in_slices import in_slices
 from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, LongLane, RequestObserver
 from signalbox.broker.routes import Disposition, Route, RouteTable
 from signalbox.broker.throttling import NO_THROTTLING, Throttling
@@ -120,6 +121,10 @@ class Router:
 
     def _run_long(self, work: Callable[[], None]) -> None:
         self._lane.run(work, again=True)
+
+    def in_slices(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
+        """What `work` comes to, as long work: of what may be large, after an answer was waited for."""
+        return in_slices(self._lane, work)
 
     def ended(self, request: ApiRequest, answer: FinalAnswer, size_bytes: int) -> None:
         """Tell the observer of a request that has its answer: one of a connection, or what an Envelope carried."""

@@ -44,7 +44,7 @@ MAX_FORWARDS_QUEUED = 10_000  # beyond it a forwarded request is answered REQUES
 MAX_BROKER_PRINCIPALS = 1_000  # logins that are known to be brokers'; more brokers than a cluster has
 
 # Decisions
-MAX_TOPICS_PER_CREATE = 10_000  # topics in one CreateTopics request
+MAX_RESOURCES_PER_CHANGE = 10_000  # topics to create, delete or grow, or resources to configure, in one request
 MAX_PARTITIONS_PER_TOPIC = 10_000
 MAX_PARTITIONS_PER_REQUEST = 10_000  # new ones of all its topics, as in Kafka: a decision holds the loop
 

@@ -10,13 +10,14 @@ bear that others have run meanwhile: only loops over what belongs to the request
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from greenlet import getcurrent, greenlet
 
 _PER_BREATH = 64
+Value = TypeVar("Value")
 
 
 class LongWork(greenlet):
@@ -41,6 +42,13 @@ def own_time(now: Callable[[], float]) -> float:
     """A clock of the running work alone: it stands still while others run between two slices. `now` is monotonic."""
     here = getcurrent()
     return now() - here.away_s if type(here) is LongWork else now()
+
+
+def unhurried(values: Iterable[Value]) -> Iterator[Value]:
+    """The values, with a breath before each."""
+    for value in values:
+        breathe()
+        yield value
 
 
 def is_long() -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+from signalbox.common.long_work import unhurried
 from signalbox.controller.config_resource import Resource, find_resource
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, UNCLEAN_KEY, ControllerContext
 from signalbox.controller.decision import Decision, Effect, Inputs, LeadersAnnounced
@@ -50,7 +51,9 @@ Change = Callable[[Resource], Configs]
 
 def alter_configs(context: ControllerContext, inputs: Inputs, request: AlterConfigsRequest) -> Decision:
     """Replace the configs of each resource."""
-    changes = [((each.resource_type, each.resource_name), replacement(each.configs)) for each in request.resources]
+    changes = [
+        ((each.resource_type, each.resource_name), replacement(each.configs)) for each in unhurried(request.resources)
+    ]
     outcomes, decision = _decide(context, inputs, changes, request.validate_only)
     responses = [
         AlterConfigsResponse.AlterConfigsResourceResponse(
@@ -68,7 +71,9 @@ def incremental_alter_configs(
     context: ControllerContext, inputs: Inputs, request: IncrementalAlterConfigsRequest
 ) -> Decision:
     """Change single configs of each resource."""
-    changes = [((each.resource_type, each.resource_name), increments(each.configs)) for each in request.resources]
+    changes = [
+        ((each.resource_type, each.resource_name), increments(each.configs)) for each in unhurried(request.resources)
+    ]
     outcomes, decision = _decide(context, inputs, changes, request.validate_only)
     responses = [
         IncrementalAlterConfigsResponse.AlterConfigsResourceResponse(

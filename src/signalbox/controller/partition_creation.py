@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from signalbox.common.ids import TopicPartition
 from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST, MAX_PARTITIONS_PER_TOPIC
+from signalbox.common.long_work import unhurried
 from signalbox.controller.assignment import manual_assignment
 from signalbox.controller.context import ControlledTopic, ControllerContext
 from signalbox.controller.decision import Decision, Inputs, LeadersAnnounced, Visibility
@@ -27,13 +28,13 @@ _Wanted = CreatePartitionsRequest.CreatePartitionsTopic
 
 def create_partitions(context: ControllerContext, inputs: Inputs, request: CreatePartitionsRequest) -> Decision:
     """Records for every acceptable topic, and the answer for all."""
-    named = Counter(topic.name for topic in request.topics)
+    named = Counter(topic.name for topic in unhurried(request.topics))
     too_many = _wanted_partitions(context, request, named) > MAX_PARTITIONS_PER_REQUEST
     results: dict[str, _Result] = {}
     records: list[Record] = []
     led: list[TopicPartition] = []
     counts: dict[str, int] = {}
-    for wanted in request.topics:
+    for wanted in unhurried(request.topics):
         if wanted.name in results:
             continue
         try:
@@ -70,7 +71,7 @@ def create_partitions(context: ControllerContext, inputs: Inputs, request: Creat
 def _wanted_partitions(context: ControllerContext, request: CreatePartitionsRequest, named: Counter[str]) -> int:
     """What would have to be placed: topics that cannot grow get their own error."""
     total = 0
-    for wanted in request.topics:
+    for wanted in unhurried(request.topics):
         topic = context.usable_topic(wanted.name)
         if topic is None or named[wanted.name] > 1 or wanted.count > MAX_PARTITIONS_PER_TOPIC:
             continue

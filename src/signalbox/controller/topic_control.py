@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from signalbox.common.ids import ZERO_UUID, TopicPartition
-from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST, MAX_TOPICS_PER_CREATE
-from signalbox.common.long_work import breathe
+from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST
+from signalbox.common.long_work import breathe, unhurried
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.controller.assignment import manual_assignment
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, ControllerContext, collision_name
@@ -47,16 +47,16 @@ class _NewTopic:
 
 def create_topics(context: ControllerContext, inputs: Inputs, request: CreateTopicsRequest) -> Decision:
     """Records for every acceptable topic, and the answer for all."""
-    named = Counter(topic.name for topic in request.topics)
+    named = Counter(topic.name for topic in unhurried(request.topics))
     too_many = _wanted_partitions(inputs, request, named) > MAX_PARTITIONS_PER_REQUEST
     created: list[_NewTopic] = []
     results: dict[str, _Result] = {}
     batch_names: dict[str, str] = {}
-    for wanted in request.topics:
+    for wanted in unhurried(request.topics):
         if wanted.name in results:
             continue
         try:
-            _refuse_crowd(wanted.name, named, len(request.topics), too_many)
+            _refuse_crowd(wanted.name, named, too_many)
             topic = _decide_topic(context, inputs, wanted, batch_names)
         except KafkaError as refusal:
             results[wanted.name] = _refused(wanted.name, refusal.error, refusal.message)
@@ -105,7 +105,7 @@ def _wanted_partitions(inputs: Inputs, request: CreateTopicsRequest, named: Coun
     """What would have to be placed: topics named twice are not created, and impossible counts get their own error."""
     return sum(
         len(topic.assignments) or max(_partition_count(inputs, topic), 0)
-        for topic in request.topics
+        for topic in unhurried(request.topics)
         if named[topic.name] == 1
     )
 
@@ -114,12 +114,7 @@ def _partition_count(inputs: Inputs, wanted: CreateTopicsRequest.CreatableTopic)
     return inputs.settings.num_partitions if wanted.num_partitions == _DEFAULTED else wanted.num_partitions
 
 
-def _refuse_crowd(name: str, named: Counter[str], topics: int, too_many_partitions: bool) -> None:
-    if topics > MAX_TOPICS_PER_CREATE:
-        raise KafkaError(
-            Error.POLICY_VIOLATION,
-            f"{topics} topics in one request: at most {MAX_TOPICS_PER_CREATE} (MAX_TOPICS_PER_CREATE) are taken.",
-        )
+def _refuse_crowd(name: str, named: Counter[str], too_many_partitions: bool) -> None:
     if too_many_partitions:
         raise KafkaError(Error.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     if named[name] > 1:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from signalbox.common.ids import ZERO_UUID, TopicPartition
+from signalbox.common.long_work import unhurried
 from signalbox.controller.context import ControllerContext, ReplicaOfTopic
 from signalbox.controller.decision import (
     Decision,
@@ -42,7 +43,7 @@ def delete_topics(context: ControllerContext, inputs: Inputs, request: DeleteTop
     results: list[_Result] = []
     going: dict[str, bytes] = {}
     told: set[object] = set()
-    for state, refusal in zip(wanted, _refusals(context, inputs, wanted), strict=True):
+    for state, refusal in zip(unhurried(wanted), _refusals(context, inputs, wanted), strict=True):
         if _identity(context, state) in told:
             continue  # Kafka answers a topic that is named twice once
         told.add(_identity(context, state))
@@ -124,7 +125,7 @@ def _removal(context: ControllerContext, topics: Iterable[str]) -> tuple[Effect,
 
 
 def _refusals(context: ControllerContext, inputs: Inputs, wanted: list[_State]) -> Iterable[KafkaError | None]:
-    named = Counter(_identity(context, state) for state in wanted)
+    named = Counter(_identity(context, state) for state in unhurried(wanted))
     for state in wanted:
         yield _refusal(context, inputs, state, named)
 

@@ -16,6 +16,7 @@ from signalbox.broker.request_observer import AuditingObserver
 from signalbox.broker.router import Router
 from signalbox.broker.routes import CONTROLLER_ROUTES, build_route_table
 from signalbox.broker.throttling import Throttling
+from signalbox.broker.version_ceilings import parse_ceilings
 from signalbox.client.controller_channel import ControllerChannel
 from signalbox.client.peer_channels import PeerChannels
 from signalbox.common.clock import Clock
@@ -118,6 +119,7 @@ async def build_controller_node(
     observer = AuditingObserver(trail.requests, trail.rollups, trail.audit)
     router = Router(controller, _NobodyToForwardTo(), observer, clock, lane)
     throttling = Throttling(follow_quotas(config, repository, clock), clock.monotonic)
+    ceilings = parse_ceilings(config["forwarded.api.versions.max"])
     parts = ControllerHandlerParts(
         cluster_id=cluster_id,
         epochs=epochs,
@@ -128,7 +130,7 @@ async def build_controller_node(
         authorizer=guards.authorizer,
         serde=guards.principals.serde,
         audit=trail.audit,
-        advertised=AdvertisedVersions(_OwnVersionsAlone(), forced_control_plane=False),
+        advertised=AdvertisedVersions(_OwnVersionsAlone(), forced_control_plane=False, ceilings=ceilings),
         misroutes=trail.misroutes,
         software=trail.software,
         token_secret=token_secret(config.values),
@@ -136,9 +138,8 @@ async def build_controller_node(
         throttling=throttling,
         default_partitions=config["num.partitions"],
     )
-    router.install(
-        build_route_table(build_controller_handlers(parts, build_judges(parts)), CONTROLLER_ROUTES), throttling
-    )
+    handlers = build_controller_handlers(parts, build_judges(parts))
+    router.install(build_route_table(handlers, CONTROLLER_ROUTES, ceilings), throttling)
     page = None
     if config["metrics.http.port"] >= 0:
         page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"], lane)

@@ -282,7 +282,7 @@ def _router(
     numbering = ForwardingNumbers(around.epochs)
     counts = ForwardingMetrics(trail.metrics, around.clock, lambda: around.cache.image.controller_id)
     whole = EnvelopeForwarder(channel, serde, counts, timeout_ms, numbering)
-    forwarder, unforwarded = PartialForwarder(whole), UnforwardedRequests()
+    forwarder, unforwarded = PartialForwarder(whole, around.lane), UnforwardedRequests()
     router = Router(
         controller,
         forwarder if roll_out.forwards else unforwarded,

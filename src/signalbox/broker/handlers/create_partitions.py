@@ -10,7 +10,7 @@ from signalbox.broker.authorization import may
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused
 from signalbox.broker.throttling import Throttling
-from signalbox.common.long_work import breathe
+from signalbox.common.long_work import unhurried
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -38,8 +38,7 @@ class CreatePartitionsHandler:
     def refused(self, request: ApiRequest) -> Refused:
         """The topics that the principal may not alter, and those that are named twice."""
         refused: Refused = {}
-        for name, times in _SHAPE.times(request.body).items():
-            breathe()
+        for name, times in unhurried(_SHAPE.times(request.body).items()):
             if times > 1:
                 refused[name] = _refusal(str(name), Error.INVALID_REQUEST, "Duplicate topic in request.")
             elif not may(self._authorizer, request.context, AclOperation.ALTER, str(name)):

@@ -14,7 +14,7 @@ from signalbox.broker.authorization import may, may_on_cluster
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused
 from signalbox.broker.throttling import Throttling
-from signalbox.common.long_work import breathe
+from signalbox.common.long_work import unhurried
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
@@ -44,8 +44,7 @@ class CreateTopicsHandler:
         context = request.context
         anywhere = may_on_cluster(self._authorizer, context, AclOperation.CREATE)
         refused: Refused = {}
-        for name, times in _SHAPE.times(request.body).items():
-            breathe()
+        for name, times in unhurried(_SHAPE.times(request.body).items()):
             allowed = anywhere or may(self._authorizer, context, AclOperation.CREATE, str(name))
             if times > 1:
                 message = f"Topic {name} stands more than once in the request"

@@ -18,7 +18,7 @@ from signalbox.broker.ports import ActiveController
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused
 from signalbox.broker.throttling import Throttling
 from signalbox.common.ids import ZERO_UUID
-from signalbox.common.long_work import breathe
+from signalbox.common.long_work import unhurried
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
@@ -49,11 +49,11 @@ class DeleteTopicsHandler:
         """The topics that the principal may not delete, and entries that are none. KafkaError(INVALID_REQUEST) for the
         whole request when one names a topic and gives an id."""
         body: DeleteTopicsRequest = request.body
-        if any(state.name is not None and state.topic_id != ZERO_UUID for state in body.topics):
+        named = _SHAPE.times(body)
+        if any(state.name is not None and state.topic_id != ZERO_UUID for state in unhurried(body.topics)):
             raise KafkaError(Error.INVALID_REQUEST, "a topic is named or given by its id, not both")
         refused: Refused = {}
-        for topic, times in _SHAPE.times(body).items():
-            breathe()
+        for topic, times in unhurried(named.items()):
             refusal = self._refusal(request.context, topic, times)
             if refusal is not None:
                 refused[topic] = refusal

@@ -7,6 +7,7 @@ the same router, once, with the original principal: being forwarded gives nobody
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from signalbox.broker.api_request import Answer, ApiRequest, CloseConnection, FinalAnswer
@@ -31,6 +32,8 @@ class InnerRouter(Protocol):
     async def settle(self, request: ApiRequest, answer: Answer) -> FinalAnswer: ...
 
     def encode(self, request: ApiRequest, answer: Any) -> list[Any]: ...
+
+    def in_slices(self, work: Callable[[], Any]) -> Awaitable[Any]: ...
 
     def ended(self, request: ApiRequest, answer: Any, size_bytes: int) -> None: ...
 
@@ -66,13 +69,13 @@ class EnvelopeHandler:
         except KafkaError as error:
             self._refused(request, error.message)
             return EnvelopeResponse(error_code=error.error)
-        return self._answer(inner)
+        return self._answer(inner, self._router.answer(inner))
 
-    async def _answer(self, inner: ApiRequest) -> FinalAnswer:
-        answer = await self._router.settle(inner, self._router.answer(inner))
+    async def _answer(self, inner: ApiRequest, begun: Answer) -> FinalAnswer:
+        answer = await self._router.settle(inner, begun)
         if says_not_controller(answer):
             return EnvelopeResponse(error_code=Error.NOT_CONTROLLER)
-        data = b"".join(self._router.encode(inner, answer))
+        data = await self._router.in_slices(lambda: b"".join(self._router.encode(inner, answer)))
         # Counted and audited under its own name, with its own principal and client id (F14).
         self._router.ended(inner, answer, len(data))
         return EnvelopeResponse(response_data=data)

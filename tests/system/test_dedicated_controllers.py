@@ -83,10 +83,10 @@ def active(cluster: ProcessCluster) -> int:
     return until(lambda: max(controller_id(cluster), 0), "an active controller")
 
 
-def round_trip(cluster: ProcessCluster, topic: str, count: int = 50, **settings: str) -> None:
+def round_trip(cluster: ProcessCluster, topic: str, count: int = 50, idempotent: bool = True) -> None:
     """Produced with acks=all, and read by a group."""
-    known = {"bootstrap.servers": cluster.bootstrap(), "log_level": 0, **settings}
-    producer = Producer({**known, "acks": "all", "enable.idempotence": True})
+    known = {"bootstrap.servers": cluster.bootstrap(), "log_level": 0}
+    producer = Producer({**known, "acks": "all", "enable.idempotence": idempotent})
     for number in range(count):
         producer.produce(topic, str(number).encode())
     assert producer.flush(60) == 0
@@ -100,6 +100,27 @@ def round_trip(cluster: ProcessCluster, topic: str, count: int = 50, **settings:
 
     until(read, f"all records of {topic}")
     consumer.close()
+
+
+def audited(cluster: ProcessCluster, **wanted: object) -> dict[str, Any]:
+    """The first event of the trail in which these fields stand."""
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap(), "group.id": "auditor"})
+    partitions = until(
+        lambda: consumer.list_topics(AUDIT_TOPIC, timeout=10).topics[AUDIT_TOPIC].partitions, "the audit topic is made"
+    )
+    consumer.assign([TopicPartition(AUDIT_TOPIC, partition, 0) for partition in partitions])
+
+    def found() -> dict[str, Any] | None:
+        for message in consumer.consume(500, 0.5):
+            event: dict[str, Any] = json.loads(message.value() or b"{}")
+            if wanted.items() <= event.items():
+                return event
+        return None
+
+    event = until(found, f"an event with {wanted}")
+    consumer.close()
+    assert event is not None
+    return event
 
 
 def test_admin_changes_go_through_any_broker(dedicated: ProcessCluster) -> None:
@@ -159,23 +180,17 @@ def test_a_client_that_dials_a_controller_gets_nothing_and_is_seen(dedicated: Pr
     log = dedicated.controllers[node_id].log_file
     said = "refused on listener CONTROLLER: .*a controller takes the requests of brokers only"
     until(lambda: re.search(said, log.read_text()), "a line in the controller's log")
-    consumer = Consumer({"bootstrap.servers": dedicated.bootstrap(), "group.id": "auditor"})
-    partitions = until(
-        lambda: consumer.list_topics(AUDIT_TOPIC, timeout=10).topics[AUDIT_TOPIC].partitions, "the audit topic is made"
-    )
-    consumer.assign([TopicPartition(AUDIT_TOPIC, partition, 0) for partition in partitions])
-
-    def audited() -> dict[str, Any] | None:
-        for message in consumer.consume(500, 0.5):
-            event: dict[str, Any] = json.loads(message.value() or b"{}")
-            if (event.get("client_id"), event["kind"]) == ("lost", "refused"):
-                return event
-        return None
-
-    event = until(audited, "the refusal in the audit trail")
-    consumer.close()
-    assert event is not None
+    event = audited(dedicated, client_id="lost", kind="refused")
     assert (event["listener"], event["plane"], event["broker_id"]) == ("CONTROLLER", "controller", node_id)
+
+
+@pytest.mark.spec("F14")
+def test_a_controllers_trail_says_who_asked(dedicated: ProcessCluster) -> None:
+    leader = active(dedicated)
+    create(admin_of(dedicated, **{"client.id": "somebody"}), "asked-for-by-somebody")
+    event = audited(dedicated, client_id="somebody", api="CREATE_TOPICS", kind="admin")
+    assert (event["broker_id"], event["plane"], event["listener"]) == (leader, "controller", "CONTROLLER")
+    assert (event["client_address"], event["resource"]) == ("127.0.0.1", "asked-for-by-somebody")
 
 
 @pytest.mark.spec("R2", "F9")
@@ -253,7 +268,7 @@ def test_all_controllers_restart_while_the_brokers_serve(dedicated: ProcessClust
     for node_id in dedicated.controllers:
         assert dedicated.stop_broker(node_id) == 0
     assert controller_id(dedicated) == -1  # nobody else takes over
-    round_trip(dedicated, "without-controllers")
+    round_trip(dedicated, "without-controllers", idempotent=False)  # new producer ids come from the controller
     for node_id in dedicated.controllers:
         dedicated.start_broker(node_id)
     create(admin, "with-controllers-again")

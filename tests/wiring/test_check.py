@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from signalbox.wiring.check import check_files
 from tests.wiring.test_serve import properties
 
@@ -62,6 +64,14 @@ def test_files_with_faults_of_their_own_are_not_compared(tmp_path: Path) -> None
 def test_the_example_would_start() -> None:
     found = check_files([Path(__file__).parents[2] / "examples" / "server.properties"])
     assert (found.unreadable, found.faults, found.compared) == ([], [], 1)
+
+
+@pytest.mark.spec("F15")
+def test_the_example_of_a_controller_and_its_broker_would_be_one_cluster() -> None:
+    names = ("controller.properties", "broker-with-controllers.properties")
+    found = check_files([Path(__file__).parents[2] / "examples" / name for name in names])
+    assert (found.unreadable, found.faults, found.compared) == ([], [], 2)
+    assert [file.name for file in found.files] == ["controller 101", "broker 1"]
 
 
 def test_overrides_hold_for_every_file(tmp_path: Path) -> None:

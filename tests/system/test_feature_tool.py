@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from pathlib import Path
 
 import pytest
 
-from tests.system.clusters import RoutedCluster, until
+from signalbox.testing.process_cluster import ProcessCluster
+from tests.system.clusters import QUICK, RoutedCluster, until
 from tests.system.console_tools import tool, tried
 from tests.system.provision import command, java_class
 
@@ -54,3 +56,24 @@ def test_kafkas_own_features_are_refused(kafka_bootstrap: str) -> None:
         refused = tried("kafka-features", *at, "upgrade", *asked)
         assert refused.code == 1
         assert "does not support this feature." in refused.out + refused.err
+
+
+@pytest.mark.slow
+@pytest.mark.spec("F2", "F15")
+def test_a_dedicated_controller_finalizes_for_all(tmp_path: Path) -> None:
+    with ProcessCluster(tmp_path, 2, overrides=QUICK, controllers=1) as cluster:
+        upgrade = ["upgrade", "--feature", "signalbox.version=1"]
+        done = tool("kafka-features", "--bootstrap-server", cluster.brokers[1].address("CLIENT"), *upgrade)
+        assert "signalbox.version was upgraded to 1." in done
+        for broker in cluster.brokers.values():
+            at = ["--bootstrap-server", broker.address("CLIENT")]
+            until(lambda at=at: level_at(at) == "1", f"level 1 at {at}")
+        cluster.kill(2)
+        cluster.start_broker(2)
+        assert level_at(["--bootstrap-server", cluster.brokers[2].address("CLIENT")]) == "1", "for who comes later too"
+
+
+def level_at(at: list[str]) -> str:
+    found = re.search(LINE, out := tool("kafka-features", *at, "describe"))
+    assert found, out
+    return found[1]

@@ -7,17 +7,22 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.update_features import UpdateFeaturesRequest
 from signalbox.testing.chaos.state_reader import state_in_zookeeper
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble, free_ports
 from tests.system import provision
 from tests.system.clusters import QUICK, until
 from tests.system.test_zookeeper_cluster import create
+from tests.system.wire import dial
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M2")]
 
@@ -90,7 +95,20 @@ def test_a_broker_of_kafka_reads_our_cluster_and_obeys_our_controller(tmp_path: 
                 until(lambda: "made-meanwhile" in theirs.list_topics(timeout=20).topics, "the new topic")
                 assert set(broker_ids(own)) == {1, 2, 3, _KAFKAS_ID}
                 assert (state.controller_id(), state.controller_epoch()) == (controller, epoch)
+                refused = finalized(cluster)
+                assert (refused.error_code, refused.error_message.rpartition(". ")[2]) == (
+                    Error.INVALID_UPDATE_VERSION,
+                    f"Broker {_KAFKAS_ID} does not support this feature.",
+                )
             until(lambda: set(broker_ids(own)) == {1, 2, 3}, "its end")
+            until(lambda: finalized(cluster).error_code == Error.NONE, "a feature of ours, now that it is gone")
+
+
+def finalized(cluster: ProcessCluster) -> Any:
+    """The answer to the wish that nobody but brokers of this release takes part."""
+    wanted = UpdateFeaturesRequest.FeatureUpdateKey(feature="signalbox.version", max_version_level=1)
+    with dial(cluster, 1) as wire:
+        return wire.ask(ApiKey.UPDATE_FEATURES, 2, UpdateFeaturesRequest(feature_updates=[wanted], timeout_ms=20_000))
 
 
 def broker_ids(admin: AdminClient) -> list[int]:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
+import pytest
+
 from signalbox.client.admin import AdminClient
 from signalbox.client.config_admin import ConfigChange, ConfigOp, ConfigResource, ResourceType
+from signalbox.common.clock import SystemClock
 from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.replication.throttle import Throttles
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.configuration import NODE_CONFIG
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
@@ -19,6 +23,7 @@ class Replicas:
     def __init__(self) -> None:
         self.heard: list[str] = []
         self.fetchers = self
+        self.throttles = Throttles.of(1, SystemClock().monotonic)
 
     def spread_over(self, lanes: int) -> None:
         self.heard.append(f"{lanes} fetchers")
@@ -35,6 +40,22 @@ def test_topics_configs_and_this_brokers_reach_replication(repository: ConfigRep
     for path in ("topics/t", "brokers/2", "users/u", "brokers/1", "topics/with/slash", "brokers/<default>"):
         _config_changed(replicas, dynamic, path, {})  # type: ignore[arg-type]
     assert replicas.heard == ["t", "all topics", "1 fetchers", "with/slash", "all topics", "1 fetchers"]
+
+
+@pytest.mark.spec("D")
+def test_throttles_of_topics_and_brokers(repository: ConfigRepository) -> None:
+    replicas, dynamic = Replicas(), DynamicBrokerConfig(repository, 1, NODE_CONFIG, config_of().values)
+    _config_changed(replicas, dynamic, "topics/t", {"leader.replication.throttled.replicas": "0:1,1:2"})  # type: ignore[arg-type]
+    leader = replicas.throttles.leader
+    assert [leader.covers("t", partition) for partition in (0, 1)] == [True, False]
+    leader.record("t", 0, 1_000_000)
+    assert not leader.holds_back("t", 0), "no rate is set"
+    low = DynamicBrokerConfig(repository, 1, NODE_CONFIG, config_of(leader__replication__throttled__rate="10").values)
+    _config_changed(replicas, low, "brokers/1", {})  # type: ignore[arg-type]
+    leader.record("t", 0, 1_000_000)
+    assert leader.holds_back("t", 0)
+    _config_changed(replicas, low, "topics/t", {})  # type: ignore[arg-type]
+    assert not leader.holds_back("t", 0)
 
 
 def test_a_running_side(cluster: Cluster) -> None:

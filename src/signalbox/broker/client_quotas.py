@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from signalbox.broker.token_bucket import TokenBucket
 from signalbox.common.limits import MAX_QUOTA_BUCKETS
+from signalbox.common.token_bucket import TokenBucket
 from signalbox.metadata.quota_entity import CLIENT_ID, CONTROLLER_MUTATION_RATE, USER, Entity, quota_entity, quotas_of
 from signalbox.security.principal import KafkaPrincipal
 

@@ -14,7 +14,7 @@ from typing import Any
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.client_quotas import ClientQuotas, QuotaWindows
 from signalbox.broker.routes import ROUTES, Disposition
-from signalbox.broker.token_bucket import TokenBucket
+from signalbox.common.token_bucket import TokenBucket
 from signalbox.metadata.quota_entity import (
     CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,

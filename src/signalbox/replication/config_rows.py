@@ -16,30 +16,27 @@ from signalbox.common.limits import MAX_FETCH_SESSIONS
 
 _I, _L = ConfigType.INT, ConfigType.LONG
 
-_DYNAMIC = {
-    "num.replica.fetchers": Dynamic.CLUSTER_WIDE,
-    "leader.replication.throttled.rate": Dynamic.CLUSTER_WIDE,
-    "follower.replication.throttled.rate": Dynamic.CLUSTER_WIDE,
-    "replica.alter.log.dirs.io.max.bytes.per.second": Dynamic.CLUSTER_WIDE,
-}
+_STATIC, _LIVE = Dynamic.READ_ONLY, Dynamic.CLUSTER_WIDE
 _LONG_MAX = 2**63 - 1
 
 REPLICATION_CONFIG = ConfigTable(
-    ConfigRow(name, type_, default, doc, at_least(low), _DYNAMIC.get(name, Dynamic.READ_ONLY))
-    for name, type_, default, low, doc in (
-        ("replica.lag.time.max.ms", _L, 30_000, 1, "A follower that has not been caught up for so long leaves the ISR, ms."),
-        ("replica.fetch.max.bytes", _I, 1_048_576, 0, "Bytes a follower asks for per partition; a larger first batch is sent all the same."),
-        ("replica.fetch.response.max.bytes", _I, 1_048_576, 0, "Bytes a follower asks for in one response."),
-        ("replica.fetch.min.bytes", _I, 1, 0, "Bytes a leader waits for before it answers a follower."),
-        ("replica.fetch.wait.max.ms", _I, 500, 0, "Longest time a leader holds a follower's fetch back, ms."),
-        ("replica.fetch.backoff.ms", _I, 1_000, 0, "Longest pause of a follower after an error, ms; the first pauses are shorter."),
-        ("num.replica.fetchers", _I, 1, 1, "Fetch connections to each leader broker."),
-        ("leader.replication.throttled.rate", _L, _LONG_MAX, 0, "Bytes a second that a leader sends of the replicas that its topics name."),
-        ("follower.replication.throttled.rate", _L, _LONG_MAX, 0, "Bytes a second that a follower takes of the replicas that its topics name."),
-        ("replica.alter.log.dirs.io.max.bytes.per.second", _L, _LONG_MAX, 0, "Bytes a second at which replicas move between log directories."),
-        ("replica.high.watermark.checkpoint.interval.ms", _L, 5_000, 1, "Time between two high watermark checkpoints, ms."),
-        ("max.incremental.fetch.session.cache.slots", _I, MAX_FETCH_SESSIONS, 0, "Incremental fetch sessions kept at most."),
-        ("fetch.max.bytes", _I, 57_671_680, 1_024, "Most bytes of one fetch response, whatever the client asks for."),
+    ConfigRow(name, type_, default, doc, at_least(low), dynamic)
+    for name, type_, default, low, dynamic, doc in (
+        ("replica.lag.time.max.ms", _L, 30_000, 1, _STATIC, "A follower that has not been caught up for so long leaves the ISR, ms."),
+        ("replica.fetch.max.bytes", _I, 1_048_576, 0, _STATIC, "Bytes a follower asks for per partition; a larger first batch is sent all the same."),
+        ("replica.fetch.response.max.bytes", _I, 1_048_576, 0, _STATIC, "Bytes a follower asks for in one response."),
+        ("replica.fetch.min.bytes", _I, 1, 0, _STATIC, "Bytes a leader waits for before it answers a follower."),
+        ("replica.fetch.wait.max.ms", _I, 500, 0, _STATIC, "Longest time a leader holds a follower's fetch back, ms."),
+        ("replica.fetch.backoff.ms", _I, 1_000, 0, _STATIC, "Longest pause of a follower after an error, ms; the first pauses are shorter."),
+        ("num.replica.fetchers", _I, 1, 1, _LIVE, "Fetch connections to each leader broker."),
+        ("replication.quota.window.num", _I, 11, 1, _STATIC, "Windows over which throttled replication is measured; so many less one may come at once."),
+        ("replication.quota.window.size.seconds", _I, 1, 1, _STATIC, "The length of one, s."),
+        ("leader.replication.throttled.rate", _L, _LONG_MAX, 0, _LIVE, "Bytes a second that a leader sends of the replicas that its topics name."),
+        ("follower.replication.throttled.rate", _L, _LONG_MAX, 0, _LIVE, "Bytes a second that a follower takes of the replicas that its topics name."),
+        ("replica.alter.log.dirs.io.max.bytes.per.second", _L, _LONG_MAX, 0, _LIVE, "Bytes a second at which replicas move between log directories."),
+        ("replica.high.watermark.checkpoint.interval.ms", _L, 5_000, 1, _STATIC, "Time between two high watermark checkpoints, ms."),
+        ("max.incremental.fetch.session.cache.slots", _I, MAX_FETCH_SESSIONS, 0, _STATIC, "Incremental fetch sessions kept at most."),
+        ("fetch.max.bytes", _I, 57_671_680, 1_024, _STATIC, "Most bytes of one fetch response, whatever the client asks for."),
     )
 )  # fmt: skip
 

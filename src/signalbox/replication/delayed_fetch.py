@@ -162,7 +162,11 @@ class FetchCall:
         entries = self._result.entries
         for asked, error in self._refused:
             entries.append((asked, refusal(self._hosted, asked, error, tells_leader=False)))
-        session = self._session
+        session, throttle = self._session, self.params.throttle
+        if throttle is not None:
+            for asked, data in entries:
+                if data.records:
+                    throttle.record(asked.topic, asked.key.partition, len(data.records))
         if session is not None:
             entries = [entry for entry in entries if entry[0].must_answer(entry[1])]
             for asked, data in entries:

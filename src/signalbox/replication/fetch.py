@@ -31,6 +31,7 @@ from signalbox.replication.hosted import HostedPartitions
 from signalbox.replication.pending import Pending, completed
 from signalbox.replication.purgatory import Purgatory
 from signalbox.replication.session_cache import SessionCache
+from signalbox.replication.throttle import ReplicationThrottle
 
 Authorize = Callable[[str], bool]
 _FOLLOWERS_READ_FROM_VERSION = 11
@@ -54,12 +55,14 @@ class Fetches:
         purgatory: Purgatory,
         progress: FollowerProgress,
         max_bytes: int,
+        throttle: ReplicationThrottle,
     ) -> None:
         self._hosted = hosted
         self._sessions = sessions
         self._purgatory = purgatory
         self._progress = progress
         self._max_bytes = max_bytes
+        self._throttle = throttle
 
     def fetch(self, request: FetchRequest, version: int, authorize: Authorize | None = None) -> Pending[FetchResponse]:
         """The response, now or later. `authorize` says of a topic name whether the client may read it (None: all).
@@ -111,4 +114,5 @@ class Fetches:
             tells_leader=version >= _CURRENT_LEADER_FROM_VERSION,
             skips_quiet=session is not None,
             by_topic_id=version >= _TOPIC_IDS_FROM_VERSION,
+            throttle=self._throttle if replica_id >= 0 and self._throttle.is_set else None,
         )

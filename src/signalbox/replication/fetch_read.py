@@ -19,6 +19,7 @@ from signalbox.replication.fetch_session import SessionPartition
 from signalbox.replication.follower_progress import FollowerProgress
 from signalbox.replication.hosted import HostedPartitions
 from signalbox.replication.partition import NO_EPOCH, Partition
+from signalbox.replication.throttle import ReplicationThrottle
 from signalbox.storage.append_info import EMPTY_SLICE, LogSlice
 from signalbox.storage.log import Log
 
@@ -60,6 +61,7 @@ class FetchParams:
     tells_leader: bool  # version 16 and later: errors carry the current leader (KIP-951)
     skips_quiet: bool  # an incremental session leaves out what has no news
     by_topic_id: bool = False  # version 13 and later (KIP-516)
+    throttle: ReplicationThrottle | None = None  # of followers alone
 
     @property
     def from_replica(self) -> bool:
@@ -163,7 +165,8 @@ def _read(
     max_bytes, min_one_batch = allowance
     limit = min(max_bytes, asked.max_bytes)
     found = EMPTY_SLICE
-    if diverging is None and asked.fetch_offset < end and (limit > 0 or min_one_batch):
+    may_read = diverging is None and not _is_held_back(partition, params)
+    if may_read and asked.fetch_offset < end and (limit > 0 or min_one_batch):
         found = log.read(asked.fetch_offset, limit, end, min_one_batch)
     data = PartitionData(
         partition_index=asked.key.partition,
@@ -176,6 +179,13 @@ def _read(
     if diverging is not None:
         data.diverging_epoch = diverging
     return data
+
+
+def _is_held_back(partition: Partition, params: FetchParams) -> bool:
+    """Whether a follower that catches up gets nothing for now (KIP-73)."""
+    if params.throttle is None or params.replica_id in partition.isr:
+        return False
+    return params.throttle.holds_back(*partition.topic_partition)
 
 
 def _diverging_epoch(log: Log, asked: SessionPartition) -> FetchResponse.EpochEndOffset | None:

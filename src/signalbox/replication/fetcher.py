@@ -23,6 +23,7 @@ from signalbox.replication.partition import Partition
 from signalbox.replication.partition_list import partition_list
 from signalbox.replication.ports import LeaderChannel
 from signalbox.replication.replica_session import ReplicaSession
+from signalbox.replication.throttle import ReplicationThrottle
 
 _log = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ class FollowerIdentity:
     broker_id: int
     broker_epoch: Callable[[], int]
     on_storage_failure: Callable[[], None]
+    throttle: ReplicationThrottle
 
 
 class Fetcher:
@@ -164,11 +166,35 @@ class Fetcher:
             data.high_watermark = -1
             return
         followed.take_records(data)
-        self.bytes_in += len(data.records or b"")
+        size = len(data.records or b"")
+        self.bytes_in += size
+        self._identity.throttle.record(*followed.partition.topic_partition, size)
 
     def _finish(self, followed: FollowedPartition, data: FetchResponse.PartitionData) -> None:
-        if followed.finish(data):
+        if not followed.finish(data):
+            return
+        if self._is_held_back(followed):
+            self._session.drop(followed)
+            self._look_again(followed)
+        else:
             self._session.want(followed)
+
+    # -- throttled while they catch up (KIP-73)
+
+    def _is_held_back(self, followed: FollowedPartition) -> bool:
+        return followed.lag > 0 and self._identity.throttle.holds_back(*followed.partition.topic_partition)
+
+    def _look_again(self, followed: FollowedPartition) -> None:
+        def go_on() -> None:
+            if followed.removed:
+                return
+            if self._is_held_back(followed):
+                self._look_again(followed)
+            else:
+                self._session.want(followed)
+                self.pump()
+
+        self._deadlines.add(self._identity.throttle.wait_ms(), go_on)
 
     def _guarded(self, followed: FollowedPartition, action: Callable[[], None]) -> bool:
         """Do something to the partition's log; what goes wrong concerns this partition alone."""

@@ -44,6 +44,7 @@ from signalbox.replication.pending import Pending
 from signalbox.replication.replica_parts import Engine, Neighbours
 from signalbox.replication.role_changes import RoleChanges
 from signalbox.replication.session_cache import SessionCache
+from signalbox.replication.throttle import Throttles
 from signalbox.storage.append_info import LogSlice
 from signalbox.storage.log_manager import LogManager
 
@@ -70,14 +71,24 @@ class ReplicaManager:
         self.isr_changes = IsrChanges(
             neighbours.broker_id, neighbours.broker_epoch, neighbours.alter_partition, engine.deadlines
         )
-        identity = FollowerIdentity(neighbours.broker_id, neighbours.broker_epoch, self.logs_failed)
+        self.throttles = Throttles.of(neighbours.broker_id, engine.clock.monotonic)
+        identity = FollowerIdentity(
+            neighbours.broker_id, neighbours.broker_epoch, self.logs_failed, self.throttles.follower
+        )
         self.fetchers = Fetchers(neighbours.leaders, identity, self.config, engine.deadlines)
         progress = FollowerProgress(neighbours.cluster, self.isr_changes, engine)
         movers = (self.fetchers, progress, self.isr_changes)
         self._roles = RoleChanges(self.hosted, logs, neighbours, engine, movers)
         self._leadership = Leadership(neighbours.broker_id, self._roles)
         self._appends = Appends(self.hosted, engine.deadlines, engine.at_turn_end, logs.flush_appends)
-        self._fetches = Fetches(self.hosted, self.sessions, engine.purgatory, progress, self.config.fetch_max_bytes)
+        self._fetches = Fetches(
+            self.hosted,
+            self.sessions,
+            engine.purgatory,
+            progress,
+            self.config.fetch_max_bytes,
+            self.throttles.leader,
+        )
         self._started = False
         self._shrink_due = math.inf  # a round that comes later than this comes after a pause
         self.append_to = self._appends.append_to

@@ -15,6 +15,7 @@ from signalbox.coordinator.opening import open_group_coordinator
 from signalbox.metadata.acl_repository import AclRepository
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.feature_repository import FeatureRepository
 from signalbox.replication.config_rows import replication_config
 from signalbox.replication.leader_channel import ReconnectingChannels
@@ -37,6 +38,8 @@ from signalbox.wiring.leader_channels import LeaderConnector
 from signalbox.wiring.log_dir_failures import LogDirFailures
 from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.topic_configs import TopicConfigView
+
+_TOPICS = "topics/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,10 @@ def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -
     measure_replicas(around.metrics, replicas)
     log_dir_failures.replicas, log_dir_failures.logs = replicas, logs
     logs.start(around.cluster_id, config.node_id, configs.log_config)
+    replicas.throttles.take_rates(around.dynamic.values)
+    for entity_path, found in around.repository.entities().items():
+        if entity_path.startswith(_TOPICS):
+            replicas.throttles.take_topic(entity_path.removeprefix(_TOPICS), found)
     around.repository.subscribe(partial(_config_changed, replicas, around.dynamic))
     # Twice the runtime's own deadline: the runtime gives up first and knows that the batch may still commit.
     offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])
@@ -110,10 +117,12 @@ def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -
     return ReplicaSide(logs, replicas, coordinator, log_dir_failures, vanished)
 
 
-def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, entity_path: str, configs: object) -> None:
-    kind, _, name = entity_path.partition("/")
-    if kind == "topics":
-        replicas.update_topic_config(name)
+def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, entity_path: str, configs: Configs) -> None:
+    if entity_path.startswith(_TOPICS):
+        topic = entity_path.removeprefix(_TOPICS)
+        replicas.update_topic_config(topic)
+        replicas.throttles.take_topic(topic, configs)
     elif dynamic.is_set_by(entity_path):
+        replicas.throttles.take_rates(dynamic.values)
         replicas.update_topic_defaults()
         replicas.fetchers.spread_over(replication_config(dynamic.values).fetchers_per_leader)

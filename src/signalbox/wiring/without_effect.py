@@ -17,8 +17,6 @@ _OWN_LEVEL = "the codec's usual level is taken"
 _NO_JAVA = "TLS is OpenSSL's here, there is no Java to choose it from"
 
 _OF_BROKERS: Mapping[str, str] = {
-    "follower.replication.throttled.rate": _NO_THROTTLE,
-    "leader.replication.throttled.rate": _NO_THROTTLE,
     "replica.alter.log.dirs.io.max.bytes.per.second": _NO_THROTTLE,
     "security.providers": _NO_JAVA,
     "ssl.engine.factory.class": _NO_JAVA,
@@ -35,8 +33,6 @@ _OF_TOPICS: Mapping[str, str] = {
     "compression.lz4.level": _OWN_LEVEL,
     "compression.zstd.level": _OWN_LEVEL,
     "delete.retention.ms": _NO_COMPACTION,
-    "follower.replication.throttled.replicas": _NO_THROTTLE,
-    "leader.replication.throttled.replicas": _NO_THROTTLE,
     "local.retention.bytes": _NO_TIERS,
     "local.retention.ms": _NO_TIERS,
     "max.compaction.lag.ms": _NO_COMPACTION,

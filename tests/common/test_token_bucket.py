@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from signalbox.broker.token_bucket import TokenBucket
 from signalbox.common.limits import MAX_THROTTLE_MS
+from signalbox.common.token_bucket import TokenBucket
 
 
 def test_the_burst_is_free_and_debts_are_paid_by_the_rate() -> None:

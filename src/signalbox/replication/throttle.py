@@ -1,0 +1,126 @@
+"""How fast replicas that catch up may be copied (KIP-73): a rate for what this broker sends as a leader and one for
+what it takes as a follower, each for the replicas that a topic's config names.
+
+A replica that is in sync is never held back, though what it takes is counted: throttling moves data later, it must not
+cost a partition its replicas. `kafka-reassign-partitions --throttle` sets and removes the keys.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from signalbox.common.config_table import Value
+from signalbox.common.token_bucket import TokenBucket
+from signalbox.common.topic_config import TOPIC_CONFIG
+
+log = logging.getLogger(__name__)
+
+LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+LEADER_REPLICAS, FOLLOWER_REPLICAS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
+
+_UNLIMITED = 2**63 - 1
+_ALL = "*"
+_LOOK_AGAIN_MS = 500.0
+_SOONEST_MS = 10.0
+
+
+class ReplicationThrottle:
+    """One of the two. Without topics that name replicas it costs nothing."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._bucket: TokenBucket | None = None
+        self._of_topics: dict[str, frozenset[int] | None] = {}  # partitions, None: all of them
+
+    def limit(self, bytes_per_second: int, seconds: float) -> None:
+        """The rate from now on; `seconds`' worth of it may come at once."""
+        now = self._monotonic()
+        if bytes_per_second >= _UNLIMITED:
+            self._bucket = None
+        elif self._bucket is None:
+            self._bucket = TokenBucket(bytes_per_second, bytes_per_second * seconds, now)
+        elif self._bucket.rate != bytes_per_second:
+            self._bucket.change(bytes_per_second, bytes_per_second * seconds, now)
+
+    def name(self, topic: str, partitions: frozenset[int] | None) -> None:
+        """Whose copying is throttled from now on: these partitions of the topic, None for all."""
+        if partitions is None or partitions:
+            self._of_topics[topic] = partitions
+        else:
+            self._of_topics.pop(topic, None)
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a rate and anybody to hold to it."""
+        return self._bucket is not None and bool(self._of_topics)
+
+    def covers(self, topic: str, partition: int) -> bool:
+        """Whether what is copied of this partition counts."""
+        if not self._of_topics or topic not in self._of_topics:
+            return False
+        partitions = self._of_topics[topic]
+        return partitions is None or partition in partitions
+
+    def holds_back(self, topic: str, partition: int) -> bool:
+        """Whether a replica of it that is not in sync has to wait."""
+        return self.covers(topic, partition) and self._bucket is not None and self._bucket.in_debt(self._monotonic())
+
+    def record(self, topic: str, partition: int, size_bytes: int) -> None:
+        """So much was copied."""
+        if self._bucket is not None and self.covers(topic, partition):
+            self._bucket.take(size_bytes, self._monotonic())
+
+    def wait_ms(self) -> float:
+        """When to look again; the rate may have changed by then."""
+        bucket = self._bucket
+        if bucket is None or bucket.rate <= 0:
+            return _LOOK_AGAIN_MS
+        return min(max(float(bucket.wait_ms(self._monotonic())), _SOONEST_MS), _LOOK_AGAIN_MS)
+
+
+@dataclass(frozen=True, slots=True)
+class Throttles:
+    """Both of a broker."""
+
+    broker_id: int
+    leader: ReplicationThrottle
+    follower: ReplicationThrottle
+
+    @classmethod
+    def of(cls, broker_id: int, monotonic: Callable[[], float]) -> Throttles:
+        return cls(broker_id, ReplicationThrottle(monotonic), ReplicationThrottle(monotonic))
+
+    def take_rates(self, values: Mapping[str, Value]) -> None:
+        """The broker's keys, which may have changed."""
+        windows, size_seconds, *rates = (
+            int(str(values[key]))
+            for key in (
+                "replication.quota.window.num",
+                "replication.quota.window.size.seconds",
+                LEADER_RATE,
+                FOLLOWER_RATE,
+            )
+        )
+        seconds = float(max((windows - 1) * size_seconds, 1))
+        for throttle, rate in zip((self.leader, self.follower), rates, strict=True):
+            throttle.limit(rate, seconds)
+
+    def take_topic(self, topic: str, configs: Mapping[str, str]) -> None:
+        """A topic's configs, which may have changed."""
+        for throttle, key in ((self.leader, LEADER_REPLICAS), (self.follower, FOLLOWER_REPLICAS)):
+            throttle.name(topic, self._named(key, configs.get(key, "")))
+
+    def _named(self, key: str, text: str) -> frozenset[int] | None:
+        """The partitions whose replica here is named: `partition:broker` pairs, or all."""
+        try:
+            entries = TOPIC_CONFIG[key].parse(text)
+        except ValueError as error:  # another program stored it: nobody here would have
+            log.error("%s is not obeyed: %s", key, error)
+            entries = []
+        assert isinstance(entries, list)
+        if _ALL in entries:
+            return None
+        pairs = (entry.split(":") for entry in entries)
+        return frozenset(int(partition) for partition, broker in pairs if int(broker) == self.broker_id)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import statistics
 import sys
 import time
@@ -109,6 +110,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="", help="measure the systems whose name holds TEXT")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the nodes are ended by whoever began them
     plan = QUICK if given.quick else FULL
     folder, began = work_folder(), time.monotonic()
     few = given.quick and not given.only

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from signalbox.metadata.change_notifications import (
 )
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Create, Delete, StoreError
+from signalbox.metadata.store.port import Create, Delete, Entry, StoreError
 
 FOLDER = "/news"
 
@@ -124,6 +125,79 @@ def test_a_gap_means_that_everything_is_read() -> None:
         store.resume()
         await reader.changes.catch_up()
         assert (reader.everything, reader.loaded) == (2, ["b"])
+        await reader.changes.stop()
+
+    asyncio.run(scenario())
+
+
+class Counted:
+    """A store that counts what is read of it."""
+
+    def __init__(self, store: MemoryMetadataStore) -> None:
+        self._store = store
+        self.reads: list[str] = []
+        self.before_read: Callable[[], Awaitable[object]] | None = None
+
+    async def read(self, path: str) -> Entry | None:
+        self.reads.append(path)
+        if self.before_read is not None:
+            await self.before_read()
+        return await self._store.read(path)
+
+    async def read_tree(self, path: str) -> dict[str, Entry]:
+        self.reads.append("tree")
+        return await self._store.read_tree(path)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+async def counted() -> tuple[MemoryMetadataStore, Counted, Reader]:
+    """A reader that begins beside five hundred old notifications."""
+    shared = SharedEntries(ManualClock())
+    writer, store = MemoryMetadataStore(shared), Counted(MemoryMetadataStore(shared))
+    await writer.commit([Create(FOLDER), *[news("before")] * 500])
+    reader = Reader(store, ManualClock())  # type: ignore[arg-type]
+    await reader.changes.start()
+    return writer, store, reader
+
+
+def test_a_change_costs_no_look_at_the_old_ones() -> None:
+    async def scenario() -> None:
+        writer, store, reader = await counted()
+        await writer.commit([news("a")])
+        await reader.changes.catch_up()
+        assert store.reads == [f"{FOLDER}/change_0000000500", f"{FOLDER}/change_0000000000"], "its own, and the oldest"
+        store.reads.clear()
+        await writer.commit([news("b")])
+        await reader.changes.catch_up()
+        assert store.reads == [f"{FOLDER}/change_0000000501"]
+        store.reads.clear()
+        await writer.commit([news(f"many-{number}") for number in range(100)])
+        await reader.changes.catch_up()
+        assert store.reads == ["tree"]
+        assert reader.loaded[-1] == "many-99"
+        await reader.changes.stop()
+
+    asyncio.run(scenario())
+
+
+def test_news_that_is_removed_before_it_is_read_means_that_everything_is_read() -> None:
+    async def scenario() -> None:
+        writer, store, reader = await counted()
+        path = f"{FOLDER}/change_0000000500"
+
+        async def removed() -> None:
+            store.before_read = None
+            await writer.commit([Delete(path)])
+
+        store.before_read = removed
+        await writer.commit([news("gone")])
+        await reader.changes.catch_up()
+        assert (reader.everything, reader.loaded) == (2, [])
+        await writer.commit([news("next")])
+        await reader.changes.catch_up()
+        assert (reader.everything, reader.loaded) == (2, ["next"])
         await reader.changes.stop()
 
     asyncio.run(scenario())

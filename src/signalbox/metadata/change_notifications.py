@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -20,7 +20,8 @@ from signalbox.metadata.store.port import CommitRefused, Delete, Entry, Metadata
 log = logging.getLogger(__name__)
 
 NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
-MAX_NOTIFICATIONS = 1_000  # every change reads all of them
+MAX_NOTIFICATIONS = 1_000  # every change lists the names of all of them
+_READ_ONE_BY_ONE = 16  # more new ones than that are read with all that is there
 _RETRY_S = 1.0
 
 Subject = TypeVar("Subject")
@@ -48,6 +49,7 @@ class ChangeNotifications(Generic[Subject]):
         self._clock = clock
         self._following = following
         self._last_number = -1
+        self._created_ms: dict[str, int] = {}  # of those that are there, as far as it is known
         self._cancel_watch: Callable[[], None] = _do_nothing
         self._refreshing: asyncio.Task[None] | None = None
         self._news = False
@@ -89,37 +91,61 @@ class ChangeNotifications(Generic[Subject]):
                 await asyncio.sleep(_RETRY_S)
 
     async def _read(self) -> None:
+        """Only what is new is read: there may be a thousand of them, and ZooKeeper gives one at a time."""
         folder = self._following.folder
-        found = await self._store.read_tree(folder)
-        notifications = sorted((_number(path), path) for path in found if path != folder)
-        fresh = [(number, path) for number, path in notifications if number > self._last_number]
+        names = await self._store.children(folder)
+        notifications = sorted((_number(name), f"{folder}/{name}") for name in names)
+        fresh = [path for number, path in notifications if number > self._last_number]
         if notifications and notifications[0][0] > self._last_number + 1:
             await self._following.load_all()
+        found = await self._entries(fresh)
+        if len(found) < len(fresh):
+            await self._following.load_all()  # one was removed before it could be read: it may have named anything
         subjects: dict[Subject, None] = {}
-        for _, path in fresh:
+        for path, entry in found.items():
+            self._created_ms[path] = entry.created_ms
             try:
-                subjects[self._following.decode(path, found[path].data)] = None
+                subjects[self._following.decode(path, entry.data)] = None
             except BadEntry as error:
                 log.error("skipping a change: %s", error)
         if subjects:
             await self._following.load(subjects)
         if fresh:
-            self._last_number = fresh[-1][0]
-        await self._remove_old([path for _, path in notifications], found)
+            self._last_number = notifications[-1][0]
+        await self._remove_old([path for _, path in notifications])
 
-    async def _remove_old(self, paths: list[str], found: Mapping[str, Entry]) -> None:
-        """`paths` are in the order of their numbers."""
-        oldest_kept_ms = self._clock.now_ms() - NOTIFICATION_LIFETIME_MS
+    async def _entries(self, paths: list[str]) -> dict[str, Entry]:
+        """Those that are still there, in order."""
+        if len(paths) > _READ_ONE_BY_ONE:
+            tree = await self._store.read_tree(self._following.folder)
+            return {path: tree[path] for path in paths if path in tree}
+        entries = zip(paths, await asyncio.gather(*map(self._store.read, paths)), strict=True)
+        return {path: entry for path, entry in entries if entry is not None}
+
+    async def _remove_old(self, paths: list[str]) -> None:
+        """`paths` are in the order of their numbers, which is that of their ages."""
         too_many = len(paths) - MAX_NOTIFICATIONS // 2 if len(paths) > MAX_NOTIFICATIONS else 0
-        removable = [
-            path for index, path in enumerate(paths) if index < too_many or found[path].created_ms < oldest_kept_ms
-        ]
+        removable = paths[:too_many]
+        for path in paths[too_many:]:
+            if not await self._is_old(path):
+                break
+            removable.append(path)
+        self._created_ms = {path: self._created_ms[path] for path in paths if path in self._created_ms}
         if not removable:
             return
         try:
             await self._store.commit([Delete(path) for path in removable])
         except CommitRefused as refused:
             log.debug("another broker removes old changes: %s", refused)
+
+    async def _is_old(self, path: str) -> bool:
+        """Whether it is past its lifetime. One that was there before us is looked at once."""
+        if path not in self._created_ms:
+            entry = await self._store.read(path)
+            if entry is None:
+                return False  # somebody else is removing them
+            self._created_ms[path] = entry.created_ms
+        return self._created_ms[path] < self._clock.now_ms() - NOTIFICATION_LIFETIME_MS
 
 
 def _number(path: str) -> int:

@@ -10,7 +10,7 @@ import pytest
 from tests.spec_numbers import NUMBERS, PARTS, mark_by_number, marks
 
 _TESTS = Path(__file__).parent
-_SHOWN_LATER = {"F17", "R6", "R8"}
+_SHOWN_LATER = {"R6", "R8"}
 """Points that no test shows yet: each has a row in docs/conformance.toml. One that is shown is taken out."""
 
 

@@ -323,6 +323,24 @@ def test_combined_nodes_are_brokers_and_controllers(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_running_cluster_moves_to_dedicated_controllers(tmp_path: Path) -> None:
+    """Brokers without roles lead, or the controllers that have come; one by one they leave it to those."""
+    before = {"process.roles": "", "controller.listener.names": ""}
+    nodes = dict.fromkeys((1, 2, 3), before)
+    with ProcessCluster(tmp_path, 3, overrides=QUICK, per_broker=nodes, controllers=2) as cluster:
+        admin = admin_of(cluster)
+        create(admin, "before", replicas=3)
+        for node_id in cluster.brokers:
+            cluster.configure(node_id, {"process.roles": "broker", "controller.listener.names": "CONTROLLER"})
+            assert cluster.stop_broker(node_id) == 0
+            create(admin, f"while-{node_id}-is-away")
+            cluster.start_broker(node_id)
+        assert active(cluster) in cluster.controllers
+        round_trip(cluster, "before")
+        create(admin, "after", replicas=3)
+
+
+@pytest.mark.slow
 @pytest.mark.spec("F4", "L5")
 def test_a_controller_listener_with_tls_and_passwords_of_its_own(tmp_path: Path) -> None:
     """Brokers log in there by sasl.mechanism.controller.protocol; a user without CLUSTER_ACTION is no broker."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from signalbox.common.topic_config import TOPIC_CONFIG
 
 _NO_COMPACTION = "logs are not compacted in this release"
-_NO_THROTTLE = "replication is not throttled in this release"
+_NO_THROTTLE = "moves between log directories are not throttled in this release"
 _NO_TIERS = "there is no tiered storage"
 _OWN_LEVEL = "the codec's usual level is taken"
 

@@ -50,6 +50,8 @@ class _Direction:
 
     def _pass_on(self, chunk: bytes) -> None:
         assert self.to is not None
+        if self.to.is_closing():
+            return  # nobody is there any more
         if chunk:
             self.to.write(chunk)
         else:

@@ -58,6 +58,24 @@ def test_strangers_and_ghosts(tmp_path: Path, replica: int, epochs: list[int], e
     assert partition_data(answers[-1].value).error_code == error
 
 
+def test_a_follower_that_registered_anew_is_another_one_also_where_nothing_is_read(tmp_path: Path) -> None:
+    """Else every ISR with it in it names its past life, and the controller refuses them all (KIP-903)."""
+    cluster = led(tmp_path)
+    manager = cluster.brokers[1].manager
+
+    def fetch(broker_epoch: int, session: tuple[int, int], *, names: bool = False) -> FetchResponse:
+        request = fetch_request(replica=(2, broker_epoch), session=session)
+        request.topics = request.topics if names else []
+        return manager.fetch(request, FETCH_VERSION).value
+
+    session_id = fetch(5, (0, 0), names=True).session_id
+    for epoch in (1, 2):
+        assert fetch(5, (session_id, epoch)).responses == []
+    assert cluster.brokers[1].partition().followers[2].broker_epoch == 5
+    fetch(8, (session_id, 3))
+    assert cluster.brokers[1].partition().followers[2].broker_epoch == 8
+
+
 def test_a_follower_waits_for_appends_not_for_the_high_watermark(tmp_path: Path) -> None:
     cluster = led(tmp_path)
     follow(cluster, 3, 0)

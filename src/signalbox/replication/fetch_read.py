@@ -224,5 +224,7 @@ def _quiet_partition(hosted: HostedPartitions, asked: SessionPartition, params: 
         and asked.last_fetched_epoch in (-1, log.last_leader_epoch)
     )
     if quiet and params.from_replica:
-        quiet = partition.touch_follower(params.replica_id, asked.fetch_offset, asked.log_start_offset)
+        quiet = partition.touch_follower(
+            params.replica_id, asked.fetch_offset, asked.log_start_offset, params.replica_epoch
+        )
     return partition if quiet else None

@@ -108,13 +108,14 @@ class FetchSession:
     """One client's partitions."""
 
     __slots__ = (
-        "created_ms", "epoch", "from_replica", "last_used_ms", "noisy", "parked", "partitions", "replica_id",
-        "session_id", "swept_ms", "uses_topic_ids",
+        "created_ms", "epoch", "from_replica", "last_used_ms", "noisy", "parked", "partitions", "replica_epoch",
+        "replica_id", "session_id", "swept_ms", "uses_topic_ids",
     )  # fmt: skip
 
     def __init__(self, session_id: int, replica_id: int, uses_topic_ids: bool, now_ms: int) -> None:
         self.session_id = session_id
         self.replica_id = replica_id
+        self.replica_epoch = -1
         self.from_replica = replica_id >= 0
         self.uses_topic_ids = uses_topic_ids
         self.epoch = 1
@@ -132,7 +133,12 @@ class FetchSession:
         self.noisy[partition] = None
 
     def update(self, request: FetchRequest) -> None:
-        """Apply an incremental request: added, changed and forgotten partitions."""
+        """Apply an incremental request: added, changed and forgotten partitions. A follower that has registered anew
+        since the last one is a new one for all of them (KIP-903), also where nothing is to be read."""
+        if request.replica_state.replica_epoch != self.replica_epoch:
+            self.replica_epoch = request.replica_state.replica_epoch
+            for partition in self.partitions.values():
+                partition.stir()
         for key, asked in asked_partitions(request):
             known = self.partitions.get(key)
             if known is None:

@@ -218,8 +218,11 @@ class Partition(Audience):
             self.tell_committed()
         return advanced
 
-    def touch_follower(self, replica_id: int, fetch_offset: int, log_start_offset: int) -> bool:
-        """A member of the ISR fetches where it did before: only the time counts. False: this is more than a touch."""
+    def touch_follower(
+        self, replica_id: int, fetch_offset: int, log_start_offset: int, replica_epoch: int = -1
+    ) -> bool:
+        """A member of the ISR fetches where it did before: only the time counts. False: this is more than a touch, such
+        as the first fetch with another broker epoch (-1: it does not say)."""
         follower = self.followers.get(replica_id)
         log = self.log
         if (
@@ -227,6 +230,7 @@ class Partition(Audience):
             or log is None
             or follower.log_end_offset != fetch_offset
             or follower.log_start_offset != log_start_offset
+            or replica_epoch not in (-1, follower.broker_epoch)
             or replica_id not in self._isr.isr
         ):
             return False

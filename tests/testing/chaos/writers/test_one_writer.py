@@ -21,6 +21,7 @@ def test_one_writer_after_another() -> None:
         *BEGIN,
         Written(7, 11, TOPIC),
         Written(7, 11, "/config/changes/config_change_0000000001"),
+        Written(8, 12, "/config/changes/config_change_0000000001"),
         Written(8, 12, "/log_dir_event_notification/log_dir_event_1"),
         Written(9, 11, "/brokers/ids/2"),
         Written(10, 12, "/controller"),

@@ -13,6 +13,8 @@ from signalbox.metadata import layout
 
 # What every broker writes for itself: its registration, its claim, the news of its directories.
 _OF_ALL = (layout.BROKER_IDS, layout.CONTROLLER, layout.BROKER_SEQUENCE, layout.LOG_DIR_EVENTS)
+# News of changes, not the changes: the controller writes them with what changed, every broker clears old ones away.
+_NEWS = (layout.CONFIG_CHANGES, layout.ACL_CHANGES, layout.EXTENDED_ACL_CHANGES, layout.TOKEN_CHANGES)
 _EXAMPLES = 5
 
 
@@ -60,7 +62,7 @@ def judge_writers(history: Iterable[Written]) -> Writers:
 
 
 def _is_the_controllers(path: str) -> bool:
-    return not any(path == each or path.startswith(each + "/") for each in _OF_ALL)
+    return not any(path == each or path.startswith(each + "/") for each in _OF_ALL + _NEWS)
 
 
 def _named(brokers: Mapping[int, int], session_id: int) -> str:

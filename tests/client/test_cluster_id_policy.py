@@ -4,6 +4,8 @@ import pytest
 
 from signalbox.client.cluster_id_policy import ClusterIdPolicy
 
+pytestmark = pytest.mark.spec("R6")
+
 
 def test_follow_takes_every_cluster() -> None:
     policy = ClusterIdPolicy("follow")

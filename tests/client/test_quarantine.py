@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from signalbox.client.node import Address
 from signalbox.client.quarantine import FORGET_AFTER_MS, Quarantine
+
+pytestmark = pytest.mark.spec("R6")
 
 ROUTE, OTHER = (1, Address("h", 1)), (2, Address("h", 2))
 

@@ -1,4 +1,4 @@
-"""AlterPartition: who may change an ISR to what (facts §4.13)."""
+"""AlterPartition: who may change an ISR to what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brokers come, go, restart, move (facts §4.10)."""
+"""Brokers come, go, restart, move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Becoming the controller: one at a time, with an epoch that fences (facts §2.3, SPEC M3)."""
+"""Becoming the controller: one at a time, with an epoch that fences (SPEC M3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which control request goes to whom, in which order, with what in it (facts §4.2, SPEC C2, L9)."""
+"""Which control request goes to whom, in which order, with what in it (SPEC C2, L9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ControlledShutdown: leadership moves before the broker goes (facts §4.3, SPEC C3)."""
+"""ControlledShutdown: leadership moves before the broker goes (SPEC C3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Election strategies as a table of cases (facts §4.8)."""
+"""Election strategies as a table of cases."""
 
 from __future__ import annotations
 

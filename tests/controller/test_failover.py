@@ -1,4 +1,4 @@
-"""A new controller finds everything, elects what is missing, tells everybody (facts §4.10)."""
+"""A new controller finds everything, elects what is missing, tells everybody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replicas move step by step (KIP-455, facts §4.11): what a step makes of replicas, leader and ISR, and who is told."""
+"""Replicas move step by step (KIP-455): what a step makes of replicas, leader and ISR, and who is told."""
 
 from __future__ import annotations
 

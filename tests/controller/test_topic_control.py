@@ -1,4 +1,4 @@
-"""CreateTopics: what is accepted, what is refused, in which order (facts §5.11)."""
+"""CreateTopics: what is accepted, what is refused, in which order."""
 
 from __future__ import annotations
 

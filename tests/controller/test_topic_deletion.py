@@ -1,4 +1,4 @@
-"""DeleteTopics, and the way a topic goes (facts §4.12)."""
+"""DeleteTopics, and the way a topic goes."""
 
 from __future__ import annotations
 

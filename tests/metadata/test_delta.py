@@ -1,4 +1,4 @@
-"""UpdateMetadata applied: brokers are replaced, partitions merged, leader -2 deletes (facts §3.8, SPEC L9)."""
+"""UpdateMetadata applied: brokers are replaced, partitions merged, leader -2 deletes (SPEC L9)."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_versions_are_kafkas_but_for_the_unstable_and_the_dropped(made: Any) -> 
 
 
 def test_api_versions_5_is_the_seeds() -> None:
-    """KIP-1242: no definition file has it; the seed's text does (SPEC R1)."""
+    """KIP-1242: no definition file has it; the proposal's text does (SPEC R1)."""
     seed = reference_folder().parent / "seeds" / SEED
     text = seed.read_text()
     start = text.index("{", text.index("Request schema"))

@@ -1,4 +1,4 @@
-"""Kafka's decision procedure as a table (facts 6.1, 6.2)."""
+"""Kafka's decision procedure as a table."""
 
 from __future__ import annotations
 

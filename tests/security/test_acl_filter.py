@@ -1,4 +1,4 @@
-"""Filters mean what Kafka's ResourcePatternFilter and AccessControlEntryFilter mean (facts 6.4)."""
+"""Filters mean what Kafka's ResourcePatternFilter and AccessControlEntryFilter mean."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_kafkas_own_tool_reads_our_acls(kept: OnZooKeeper) -> None:
 
 
 def test_kafkas_own_shell_reads_what_guards_the_cluster(kept: OnZooKeeper) -> None:
-    """ACLs, users and the changes that others are told of, under Kafka's names and in its form (facts 2.2)."""
+    """ACLs, users and the changes that others are told of, under Kafka's names and in its form."""
     kept.allow("User:ours", "shown")
     kept.allow("User:ours", "shown-", ResourcePatternType.PREFIXED)
     upsertion = UserScramCredentialUpsertion(

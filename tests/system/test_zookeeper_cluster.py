@@ -140,7 +140,7 @@ def chroot(server: ZooKeeperServer, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.mark.slow
 @pytest.mark.spec("M2", "L8")
 def test_kafkas_own_shell_reads_every_path(chroot: str) -> None:
-    """The paths of facts 2.2 that a cluster of this kind has, as Kafka 3.9's zookeeper-shell gives them."""
+    """Kafka's paths that a cluster of this kind has, as Kafka 3.9's zookeeper-shell gives them."""
     paths = {
         "/cluster/id": {"version", "id"},
         "/controller": {"version", "brokerid", "timestamp", "kraftControllerEpoch"},

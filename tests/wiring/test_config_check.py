@@ -1,4 +1,4 @@
-"""Kafka's rules for listeners, one by one (KIP-103, KIP-291; facts 1.1 to 1.10): what breaks one is refused with the
+"""Kafka's rules for listeners, one by one (KIP-103, KIP-291): what breaks one is refused with the
 key, the entry and what would be right."""
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from signalbox.security.authorizer import Authorizer
 from signalbox.security.request_context import RequestContext
 
-# Which operations exist per resource type, for the authorised-operations bit fields (facts: 3.6).
+# Which operations exist per resource type, for the authorised-operations bit fields.
 SUPPORTED_OPERATIONS: dict[ResourceType, tuple[AclOperation, ...]] = {
     ResourceType.TOPIC: (
         AclOperation.READ,

@@ -1,6 +1,6 @@
 """Which quota holds for whom, and how much of it is used (KIP-13, KIP-55, KIP-599).
 
-The most specific entity that has the quota counts (`_LEVELS`, facts 7.2). A quota of a default entity is everybody's
+The most specific entity that has the quota counts (`_LEVELS`). A quota of a default entity is everybody's
 own: each user or client id it stands for has a bucket of its own. Quotas come from the dynamic configs of
 `/config/users` and `/config/clients`; on a broker without any, nothing is looked up.
 """

@@ -1,7 +1,7 @@
-"""What broker-to-broker requests need: CLUSTER_ACTION on the cluster (facts: authorizer, per API), and the right door.
+"""What broker-to-broker requests need: CLUSTER_ACTION on the cluster, and the right door.
 
 Between controller and brokers nobody speaks on a listener of clients: requests go to the target's control plane or
-inter-broker listener (SPEC, *Resolved*), so elsewhere they are refused whoever sends them. Without an authorizer
+inter-broker listener (SPEC C, *Resolved*), so elsewhere they are refused whoever sends them. Without an authorizer
 everybody has CLUSTER_ACTION; the door still keeps a client from posing as the controller. Replicas' fetches are not
 held to it: in a rolling change of the inter-broker listener a follower may still come by the old one.
 """

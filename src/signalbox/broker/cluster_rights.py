@@ -1,4 +1,4 @@
-"""Which right on the cluster a change needs that the active controller decides whole (facts 6.5).
+"""Which right on the cluster a change needs that the active controller decides whole.
 
 Two readers: the broker that is asked, which does not even forward what its client may not do (F6), and the handler on
 the active controller, which judges again by the original principal and host. APIs that are judged resource by resource

@@ -17,6 +17,8 @@ from signalbox.protocol.api_table import API_TABLE, ApiKey
 
 STATUSES = ("served", "differs", "planned", "refused")
 
+_NUMBERS = "What each number asks stands in [requirements.md](requirements.md)."
+
 
 @dataclass(frozen=True, slots=True)
 class ConformanceRow:
@@ -86,7 +88,15 @@ def render(conformance: Conformance) -> str:
         "|---|---|---|---|",
     ]
     lines += [f"| {row.name} | {row.versions} | {row.status} | {row.reason} |" for row in conformance.apis]
-    lines += ["", "## Requirements that are not wholly there", "", "| number | status | why |", "|---|---|---|"]
+    lines += [
+        "",
+        "## Requirements that are not wholly there",
+        "",
+        _NUMBERS,
+        "",
+        "| number | status | why |",
+        "|---|---|---|",
+    ]
     lines += [f"| {row.name} | {row.status} | {row.reason} |" for row in conformance.requirements]
     return "\n".join(lines) + "\n"
 

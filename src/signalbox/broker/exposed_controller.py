@@ -34,5 +34,5 @@ class RealController:
         self._cache = cache
 
     def id_for(self, listener_name: str) -> int:
-        """The controller, as it told this broker last, whether it has the listener or not (facts 3.4)."""
+        """The controller, as it told this broker last, whether it has the listener or not."""
         return self._cache.image.controller_id

@@ -72,7 +72,7 @@ class OwnWriter:
 
 
 class OwnTopicWriter(OwnWriter):
-    """The same for topics that are made because somebody asked for them (facts 5.10): never anybody else's business."""
+    """The same for topics that are made because somebody asked for them: never anybody else's business."""
 
     @property
     def is_active(self) -> bool:

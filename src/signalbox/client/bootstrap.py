@@ -2,7 +2,7 @@
 
 Every IP address behind a seed's name is a candidate of its own, because the name may cover several brokers, some of
 which may have moved to another cluster. The connections of a round are its own and are closed at its end: a rebootstrap
-really leaves the brokers it knew (misroute.md a.5, rule 4).
+really leaves the brokers it knew.
 """
 
 from __future__ import annotations

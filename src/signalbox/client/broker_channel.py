@@ -1,8 +1,8 @@
 """Controller → broker: one queue and one connection per broker, strictly in order, one request in flight.
 
 A request stays at the head until its broker has answered it: a lost connection means reconnect and send again, for
-ever, until the broker is removed. Epochs in the requests make the repetition harmless. Versions are fixed
-(kafka-routing §4.2), no negotiation. The channel connects before there is anything to send, and again at once when
+ever, until the broker is removed. Epochs in the requests make the repetition harmless. Versions are fixed,
+without negotiation. The channel connects before there is anything to send, and again at once when
 it is cut: a refused connect is a hint that the controller may act on (`on_unreachable`), silence is not.
 """
 

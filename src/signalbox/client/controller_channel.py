@@ -1,7 +1,7 @@
 """Broker → active controller: Envelope, AlterPartition, AllocateProducerIds, ControlledShutdown, CreateTopics.
 
 Many requests are in flight at once, unlike Kafka's one, whose forwarding rate is 1 / round trip (KIP-590). Rules
-(SPEC F5, F9; kafka-routing §5.5):
+(SPEC F5, F9):
 
 * a disconnect, or NOT_CONTROLLER in the answer: look the controller up again, put the request back in its old place;
 * the deadline of a request never moves: then KafkaError(REQUEST_TIMED_OUT);

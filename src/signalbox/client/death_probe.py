@@ -1,5 +1,5 @@
-"""Is a broker whose connections closed really gone? Its addresses say so by refusing (DESIGN: a closed connection is
-a hint that the controller confirms at once). A stopped process does not refuse: the kernel still accepts for it."""
+"""Is a broker whose connections closed really gone? Its addresses say so by refusing: a closed connection is
+a hint that the controller confirms at once. A stopped process does not refuse: the kernel still accepts for it."""
 
 from __future__ import annotations
 

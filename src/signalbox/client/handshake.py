@@ -1,7 +1,7 @@
 """What is said on a new connection before it may be used, without any I/O: ApiVersions, SASL, ApiVersions again.
 
 `handshake(...)` is a generator that yields request payloads and is sent response payloads; asyncio connections and the
-data loop's replica channels drive the same one. Rules, with facts/misroute.md a.1 to a.4 behind them:
+data loop's replica channels drive the same one. Rules (SPEC R1, R2, R4):
 
 * ApiVersions 5 first, with cluster and node id when they are known (KIP-1242), never just one of them.
 * 129: `Misrouted`, before any password was sent. 35: one retry at the broker's highest version, strictly lower, or 0

@@ -1,8 +1,8 @@
 """Routes that were refused: which (node, address) pairs lead to somebody else, and when to look at them again.
 
-A permanently misrouted node must not make the whole client start over again and again (misroute.md a.5, rules 9 and
-10; here we leave Java's way on purpose). A quarantined route is probed with one cheap ApiVersions, quickly at first;
-a seed is asked for a better address at 0, 1, 2, 4 … 60 s. Every other route stays as it is.
+A permanently misrouted node must not make the whole client start over again and again (SPEC R6; Java's does). A
+quarantined route is probed with one cheap ApiVersions, quickly at first; a seed is asked for a better address at
+0, 1, 2, 4 … 60 s. Every other route stays as it is.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class Verdict(StrEnum):
 
 
 class Grade(StrEnum):
-    """How it is known who answered (misroute.md e.1)."""
+    """How it is known who answered."""
 
     VERIFIED = "A"  # ApiVersions 5 took the true pair and refused a false one
     SWEPT = "B"  # ApiVersions 5 refused the expected node and took another

@@ -1,4 +1,4 @@
-"""The route probe: who really answers at an address, on Kafka clusters of any make and age (R8, misroute.md e.1).
+"""The route probe: who really answers at an address, on Kafka clusters of any make and age (SPEC R8).
 
 Steps: resolve, TCP, TLS, SASL, then identity by the best evidence to be had. A broker that speaks ApiVersions 5 must
 take the true pair *and* refuse a false one: taking proves nothing where the fields are ignored. On older ones

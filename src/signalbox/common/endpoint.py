@@ -24,7 +24,7 @@ class SecurityProtocol(IntEnum):
 
 
 def normalise_listener_name(name: str) -> str:
-    """Listener names are compared in upper case everywhere (facts: Kafka is uneven here, we are not)."""
+    """Listener names are compared in upper case everywhere (Kafka is uneven here)."""
     return name.strip().upper()
 
 

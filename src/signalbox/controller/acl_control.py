@@ -114,7 +114,7 @@ def _binding(creation: Any) -> AclBinding:
 
 
 def _problem(binding: AclBinding) -> str | None:
-    """Why this can be no ACL (facts §6.4), None when it can."""
+    """Why this can be no ACL, None when it can."""
     pattern, entry, name = binding.pattern, binding.entry, binding.pattern.name
     if pattern.resource_type is ResourceType.CLUSTER and name != CLUSTER_NAME:
         return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"

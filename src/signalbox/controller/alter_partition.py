@@ -1,4 +1,4 @@
-"""AlterPartition as a decision: a leader changes its ISR (facts §4.13, KIP-497, KIP-841, KIP-903).
+"""AlterPartition as a decision: a leader changes its ISR (KIP-497, KIP-841, KIP-903).
 
 Checks in Kafka's order. Beyond Kafka's ZooKeeper controller, the epochs of new ISR members (version 3) are checked
 as the KRaft controller does: a member that has restarted since the leader saw it is not let in.

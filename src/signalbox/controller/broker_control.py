@@ -1,4 +1,4 @@
-"""Brokers come, go, restart and change (facts §4.10): what the list of registrations means for partitions.
+"""Brokers come, go, restart and change: what the list of registrations means for partitions.
 
 A restart shows as the same id with a larger broker epoch and is a failure followed by a start. What changed besides
 the epoch (endpoints, rack) only has to be told.

@@ -1,4 +1,4 @@
-"""Becoming the controller, and the fence that goes with it (facts §2.3).
+"""Becoming the controller, and the fence that goes with it.
 
 One atomic commit takes `/controller` for this participant's session and raises `/controller_epoch`. From then on
 every write of this controller names the version that the epoch entry got by that commit; whoever takes over raises

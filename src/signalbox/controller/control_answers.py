@@ -1,4 +1,4 @@
-"""What brokers' answers to control requests mean for the controller (facts §4.5, §4.6).
+"""What brokers' answers to control requests mean for the controller.
 
 Top-level errors (a stale epoch) are only logged: the broker knows a newer controller or has restarted, and either
 shows in the store. Failed directories and finished deletions become decisions.

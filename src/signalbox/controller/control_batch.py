@@ -1,4 +1,4 @@
-"""Effects become requests: which LeaderAndIsr, UpdateMetadata and StopReplica go to whom (facts §4.2, §4.5-§4.7).
+"""Effects become requests: which LeaderAndIsr, UpdateMetadata and StopReplica go to whom.
 
 One batch per stored group of decisions, built from the context after it. Per broker the order is: UpdateMetadata
 about brokers, LeaderAndIsr, UpdateMetadata about partitions, StopReplica. The first comes ahead because a follower

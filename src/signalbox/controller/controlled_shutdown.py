@@ -1,4 +1,4 @@
-"""ControlledShutdown as a decision: move leadership off a broker that wants to go (facts §4.3).
+"""ControlledShutdown as a decision: move leadership off a broker that wants to go.
 
 Where it leads, another in-sync replica is elected; where it follows, it is told to stop and leaves the ISR. The
 answer names the partitions that nobody else could take over.

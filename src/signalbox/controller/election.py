@@ -1,4 +1,4 @@
-"""Who leads next: the strategies of Kafka's partition state machine (facts §4.8), each a row with its own rule.
+"""Who leads next: the strategies of Kafka's partition state machine, each a row with its own rule.
 
 A strategy looks at one partition and proposes leader and ISR, or nothing. Every election raises the leader epoch by
 one; that is done where the proposal becomes a state (`partition_control.py`).

@@ -1,4 +1,4 @@
-"""ElectLeaders as a decision (KIP-183, KIP-460; facts §4.8, §4.10).
+"""ElectLeaders as a decision (KIP-183, KIP-460).
 
 A kind of election says who needs one, by which strategy, and what to answer when nobody qualifies. Asked for all
 partitions, those that need none are left out of the answer. The answer waits until the new leaders are in the local

@@ -1,4 +1,4 @@
-"""A new controller's first decision: what brings the context it has loaded to life (facts §4.10)."""
+"""A new controller's first decision: what brings the context it has loaded to life."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions get, keep and lose their leaders (facts §4.8, §4.9): states as records, for any set of partitions.
+"""Partitions get, keep and lose their leaders: states as records, for any set of partitions.
 
 Two deliberate differences from Kafka, both towards keeping data: when nobody can lead, the ISR stays as it is (each
 member has everything that was acknowledged, so any of them may lead when it returns); and the last member is never

@@ -1,4 +1,4 @@
-"""Leadership goes back to preferred replicas (`auto.leader.rebalance.enable`, facts §4.10).
+"""Leadership goes back to preferred replicas (`auto.leader.rebalance.enable`).
 
 A broker is out of balance when others lead more than `leader.imbalance.per.broker.percentage` of the partitions whose
 assignment it heads. Only partitions whose preferred replica lives and is in sync move, and none whose replicas do.

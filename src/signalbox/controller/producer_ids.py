@@ -16,7 +16,7 @@ _LAST_PRODUCER_ID = 2**63 - 1
 
 
 def allocate_producer_ids(context: ControllerContext, inputs: Inputs, request: AllocateProducerIdsRequest) -> Decision:
-    """A block for a registered broker that knows its own epoch (equality, facts §4.13)."""
+    """A block for a registered broker that knows its own epoch (equal, no newer one)."""
     broker = context.brokers.get(request.broker_id)
     if broker is None:
         return _refused(Error.BROKER_ID_NOT_REGISTERED)

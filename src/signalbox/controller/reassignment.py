@@ -1,4 +1,4 @@
-"""How a partition's replicas move (KIP-455, facts §4.11): one step begins the move or changes it, one ends it.
+"""How a partition's replicas move (KIP-455): one step begins the move or changes it, one ends it.
 
     begin    the targets join the originals; the adding ones are told to follow; who was adding and is wanted no more
              is stopped and its replica deleted

@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments and ListPartitionReassignments as decisions (KIP-455, KIP-860; facts §4.11).
+"""AlterPartitionReassignments and ListPartitionReassignments as decisions (KIP-455, KIP-860).
 
 Per partition, in this order: it exists; a cancellation has something to cancel; targets are given, each once, none
 negative, new ones on living brokers; the replication factor stays if the request says so. The latest request wins.

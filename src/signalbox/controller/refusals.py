@@ -166,7 +166,7 @@ def _alter_client_quotas(request: Any, error: Error) -> Message:
 
 
 def _controlled_shutdown(request: Any, error: Error) -> Message:
-    # The one API whose answer for "not the controller" has another number (facts §4.3).
+    # The one API whose answer for "not the controller" has another number.
     told = Error.STALE_CONTROLLER_EPOCH if error is Error.NOT_CONTROLLER else error
     return ControlledShutdownResponse(error_code=told)
 

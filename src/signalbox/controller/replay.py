@@ -30,7 +30,7 @@ from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.store.port import Create, Delete, Operation, Write
 from signalbox.metadata.topic_assignment import TopicAssignment
 
-# Those without configs are forgotten; topics and brokers keep their entry (facts §2.5).
+# Those without configs are forgotten; topics and brokers keep their entry.
 _WITHOUT_CONFIGS_NO_ENTRY = ("users/", "clients/", "ips/", "client-metrics/")
 
 

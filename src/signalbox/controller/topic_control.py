@@ -1,4 +1,4 @@
-"""CreateTopics as a decision (facts §5.11). Authorisation and the mutation quota are the handler's business.
+"""CreateTopics as a decision. Authorisation and the mutation quota are the handler's business.
 
 More partitions than one decision may place refuse the whole request. Then the order of checks, per topic: named twice,
 exists (or on its way out), null config values, both sizes and assignment given, placement or manual assignment, name

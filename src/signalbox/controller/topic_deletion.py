@@ -1,4 +1,4 @@
-"""DeleteTopics, and how a topic goes (facts §4.12): mark, tell everybody, stop and delete replicas, forget.
+"""DeleteTopics, and how a topic goes: mark, tell everybody, stop and delete replicas, forget.
 
 For clients a topic is gone as soon as the metadata says so (leader -2); the deletion goes on until every replica is
 known to be deleted. Replicas on a dead broker, or in a failed directory, are deleted when they return: each time a
@@ -93,7 +93,7 @@ def ask_again(context: ControllerContext, broker_ids: Iterable[int]) -> tuple[Ef
 
 
 def refuse_pending_deletions(context: ControllerContext, inputs: Inputs) -> tuple[Record, ...]:
-    """At a failover: marks for unknown topics are taken back, and all of them with deletion disabled (facts §4.12)."""
+    """At a failover: marks for unknown topics are taken back, and all of them with deletion disabled."""
     return tuple(
         TopicDeletionRefused(topic)
         for topic in context.deleting

@@ -1,4 +1,4 @@
-"""What an answer waits for: conditions on the metadata image of the broker that answers (facts §4.12, §5.11)."""
+"""What an answer waits for: conditions on the metadata image of the broker that answers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """`/kafka-acl/<Type>/<name>` and `/kafka-acl-extended/prefixed/<Type>/<name>`: the ACLs on one resource pattern, and
-the news that they changed, in the payloads of Kafka's AclAuthorizer (facts §2.2).
+the news that they changed, in the payloads of Kafka's AclAuthorizer.
 
 Literal patterns are announced as text, prefixed ones as JSON: the latter came later (KIP-290) under roots of their own,
 so that brokers from before do not take a prefix for a name.

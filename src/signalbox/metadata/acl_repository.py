@@ -1,4 +1,4 @@
-"""All ACLs of the cluster, kept current on every broker that authorises by them (SPEC F1; facts §2.4).
+"""All ACLs of the cluster, kept current on every broker that authorises by them (SPEC F1).
 
 What it hands on is an `AclIndex`, a new one for each change, so that a decision sees one state throughout.
 """

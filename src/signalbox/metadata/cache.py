@@ -34,7 +34,7 @@ class MetadataCache:
         self._listeners: list[ImageListener] = []
 
     def apply_update_metadata(self, request: UpdateMetadataRequest) -> None:
-        """Take over one UpdateMetadata. Epochs are the caller's business (facts §4.4)."""
+        """Take over one UpdateMetadata. Epochs are the caller's business."""
         old = self.image
         new, changed_topics = apply_update_metadata(old, request)
         self._warn_of_uneven_listeners(old, new)

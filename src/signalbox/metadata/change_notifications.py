@@ -1,4 +1,4 @@
-"""Following one folder of change notifications: numbered entries that say what to read again (facts §2.4).
+"""Following one folder of change notifications: numbered entries that say what to read again.
 
 A notification names its subject and no more; the subject is read again, so notifications can be merged, repeated or
 come late. Those older than fifteen minutes are removed by whoever sees them, and half of them when they become many;

@@ -1,5 +1,5 @@
 """Dynamic configs of every entity, kept current on every broker by the change notifications
-(`change_notifications.py`, facts §2.4)."""
+(`change_notifications.py`)."""
 
 from __future__ import annotations
 

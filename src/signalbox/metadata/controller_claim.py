@@ -1,4 +1,4 @@
-"""`/controller` (of the active controller's session) and `/controller_epoch`, its counter (facts §2.3)."""
+"""`/controller` (of the active controller's session) and `/controller_epoch`, its counter."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """`/delegation_token/tokens/<id>`: a token in the payload of Kafka's DelegationTokenManager, and the news that it
-changed, which is the id as text (facts §2.2).
+changed, which is the id as text.
 
 Versions 1 and 2 are read as well: they name no requester, who then was the owner. The HMAC is not stored.
 """

@@ -1,4 +1,4 @@
-"""One UpdateMetadata applied to an image (facts §3.8): live brokers are replaced, partitions are merged.
+"""One UpdateMetadata applied to an image: live brokers are replaced, partitions are merged.
 
 A partition whose leader is -2 is deleted, and its topic with the last one. A topic that comes with another id is
 another topic: nothing is merged with what the name stood for. One that comes with a zero id loses the id it had. A

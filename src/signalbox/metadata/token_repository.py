@@ -1,5 +1,4 @@
-"""All delegation tokens of the cluster, kept current on every broker that lets clients in by them (SPEC F1; facts
-§2.4).
+"""All delegation tokens of the cluster, kept current on every broker that lets clients in by them (SPEC F1).
 
 What it hands on is a mapping by token id, a new one for each change, and the ids of those that it looked at again.
 """

@@ -253,7 +253,7 @@ class Authentication:
 
 
 def session_lifetime_ms(settings: ListenerSettings, mechanism: str) -> int:
-    """`connections.max.reauth.ms` of a mechanism, else of the listener, else the global one (facts 1.8)."""
+    """`connections.max.reauth.ms` of a mechanism, else of the listener, else the global one."""
     value = settings.of_mechanism(mechanism, REAUTH_KEY)
     assert isinstance(value, int)
     return value

@@ -2,7 +2,7 @@
 
 A frame goes through the hot path first (data plane), else its header is read, checked against the versions served
 on the listener, and the request handed to the plane's sink. The connection is muted until the request is answered, so
-one connection never has two requests in the house. Whatever is no request closes this connection alone (facts 1.13).
+one connection never has two requests in the house. Whatever is no request closes this connection alone.
 Before authentication frames go to `authentication.py` instead.
 """
 

@@ -1,4 +1,4 @@
-"""How many connections there may be: for the broker, a listener, an address; and how fast they come (facts 1.11).
+"""How many connections there may be: for the broker, a listener, an address; and how fast they come.
 
 The acceptor asks `wait_seconds` before it accepts (creation rates, `max.connections` of listener and broker) and
 `admit` afterwards (per address; over the limit is closed at once). The listeners of brokers are protected when there

@@ -1,5 +1,5 @@
-"""Listeners of dedicated controllers: `process.roles` and `controller.listener.names`, by Kafka's rules (F15; facts
-1.6, 1.7), but compared in upper case like every other name."""
+"""Listeners of dedicated controllers: `process.roles` and `controller.listener.names`, by Kafka's rules (F15),
+but compared in upper case like every other name."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def read_quotas(table: ListenerTable, settings: NetworkSettings, clock: Clock) -
 
 def read_limits(table: ListenerTable, settings: NetworkSettings) -> tuple[BrokerLimits, dict[str, ListenerLimits]]:
     """The broker's and the listeners' limits. A key without prefix holds for the broker, and for each listener that has
-    not its own (facts 1.8)."""
+    not its own."""
     everywhere = settings.everywhere
     overrides, _ = parse_per_ip_overrides(everywhere.text("max.connections.per.ip.overrides"))
     broker = BrokerLimits(

@@ -1,4 +1,4 @@
-"""One `NAME://host:port` entry, the protocol map, and name lists, as text becomes values (L1, L2; facts 1.1, 1.2).
+"""One `NAME://host:port` entry, the protocol map, and name lists, as text becomes values (L1, L2).
 
 Names are compared in upper case everywhere: Kafka is uneven here, and a lower-case control plane name then ends up on
 both planes. Each function gives what could be read and adds one `ConfigFault` for each entry that could not.

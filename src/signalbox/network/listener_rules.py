@@ -1,4 +1,4 @@
-"""What lists of listeners must obey (L1, L3; facts 1.3, 1.7). Each rule adds its faults; none stops the others."""
+"""What lists of listeners must obey (L1, L3). Each rule adds its faults; none stops the others."""
 
 from __future__ import annotations
 

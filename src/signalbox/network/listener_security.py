@@ -1,6 +1,6 @@
 """What guards a listener: its TLS and its SASL mechanisms, from its settings (L5-L7); the TLS part can be renewed.
 
-Where a mechanism's login module comes from (facts 1.9): `listener.name.<l>.<mechanism>.sasl.jaas.config`, else the JAAS
+Where a mechanism's login module comes from: `listener.name.<l>.<mechanism>.sasl.jaas.config`, else the JAAS
 file's section `<listener>.KafkaServer`, else `KafkaServer`. A `sasl.jaas.config` without mechanism is ignored on a
 server, as in Kafka. Every enabled mechanism of a SASL listener must have one, or the start is refused.
 """
@@ -155,7 +155,7 @@ def usable_login_module(
     listener_name: str, mechanism: str, settings: ListenerSettings, jaas_file: JaasFile, faults: list[ConfigFault]
 ) -> LoginModule | None:
     """The login module of a mechanism that is needed, or None after adding why there is none. A broker that dials a
-    peer's listener uses it as client too (facts 1.9)."""
+    peer's listener uses it as client too."""
     key = f"{listener_prefix(listener_name)}{mechanism.lower()}.{_JAAS_KEY}"
     example = f"{MODULE_OF_MECHANISM[mechanism]} required ...;"
     section = f"{listener_name.lower()}.KafkaServer"
@@ -200,7 +200,7 @@ def _mechanism(
 def client_auth(row: ListenerRow, settings: ListenerSettings) -> str:
     """Whether certificates of clients are asked for on a TLS listener: none, requested or required."""
     if row.security_protocol is SecurityProtocol.SASL_SSL and _CLIENT_AUTH_KEY not in settings.own:
-        return "none"  # on SASL_SSL the global key is meant for SSL listeners (facts 1.8)
+        return "none"  # on SASL_SSL the global key is meant for SSL listeners
     return settings.text(_CLIENT_AUTH_KEY)
 
 

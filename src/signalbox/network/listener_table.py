@@ -134,7 +134,7 @@ class ListenerTable:
     def with_bound_ports(self, ports: Mapping[str, int], local_host: str) -> ListenerTable:
         """The table once sockets are bound: port 0 becomes the real one, a blank advertised host `local_host`.
 
-        An advertised port 0 is resolved from the advertised entry alone, as Kafka does (facts 1.10).
+        An advertised port 0 is resolved from the advertised entry alone, as Kafka does.
         """
         rows = []
         for row in self:
@@ -225,7 +225,7 @@ def _controller_names(given: Mapping[str, str]) -> list[str]:
 def _add_implicit_controllers(
     given: Mapping[str, str], listeners: list[ListenerEntry], protocols: dict[str, SecurityProtocol]
 ) -> None:
-    """With the map at its default, controller listeners are PLAINTEXT, unless a secured name is about (facts 1.2)."""
+    """With the map at its default, controller listeners are PLAINTEXT, unless a secured name is about."""
     names = _controller_names(given)
     everybody = {*names, *(entry.name for entry in listeners)}
     secured = {"SSL", "SASL_PLAINTEXT", "SASL_SSL"}

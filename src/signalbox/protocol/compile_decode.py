@@ -1,6 +1,6 @@
 """Writes the function that reads one message at one version.
 
-What makes it fast (facts measured before this was built): runs of fixed fields are read by one
+What makes it fast (each was measured): runs of fixed fields are read by one
 `Struct.unpack_from` straight into slots, and the run takes along the length, count or tag byte behind it; an
 array of numbers and the fixed fields behind it are one `unpack_from` as well; objects come from
 `object.__new__`, without a constructor; compact lengths are a plain byte unless it is over 127; slices cannot

@@ -139,7 +139,7 @@ class RoleChanges:
             self._to_follow.pop(partition, None)
             if delete:
                 self._hosted.remove(topic_partition)
-                # Deleted with its topic, or moved to other brokers: what waits here goes to them (facts §4.6).
+                # Deleted with its topic, or moved to other brokers: what waits here goes to them.
                 moved = self._neighbours.cluster.leader_of(topic_partition) is not None
                 gone = Error.NOT_LEADER_OR_FOLLOWER if moved else Error.UNKNOWN_TOPIC_OR_PARTITION
                 self._end(partition, gone, offline=False)

@@ -1,4 +1,4 @@
-"""Filters of DescribeAcls and DeleteAcls: which ACLs they mean (KIP-290's MATCH included; facts §6.4).
+"""Filters of DescribeAcls and DeleteAcls: which ACLs they mean (KIP-290's MATCH included).
 
 A null name, principal or host, and ANY, leave that field open. Principals and hosts are compared as text: `User:*` in a
 filter means the ACLs that say `User:*`, and no others.

@@ -1,4 +1,4 @@
-"""JAAS configuration: Java's file format for login modules, which Kafka's users have and keep (L6; facts 1.9).
+"""JAAS configuration: Java's file format for login modules, which Kafka's users have and keep (L6).
 
     clients.KafkaServer {
         org.apache.kafka.common.security.plain.PlainLoginModule required

@@ -1,4 +1,6 @@
-"""Outbound connections into the data loop: what replica fetchers use (DESIGN: their sockets live beside clients')."""
+"""Outbound connections into the data loop: what replica fetchers use.
+
+Their sockets live beside clients' (decision 0003)."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def same_id(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 
 def same_address_told(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Clients would reach one of the two (facts 1.10)."""
+    """Clients would reach one of the two."""
     for first, second in combinations(brokers, 2):
         for endpoint in second.advertised.values():
             for told in first.advertised.values():

@@ -1,5 +1,5 @@
 """How this broker dials its peers: TLS and SASL of the listener it connects to, with the server's own credentials of
-that listener, as Kafka does (facts: 1.9)."""
+that listener, as Kafka does."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def own_mechanism_faults(
     listener_name: str, protocol: SecurityProtocol, settings: NetworkSettings
 ) -> list[ConfigFault]:
     """Brokers with these settings must take each other on a listener of their own: what they log in with is enabled
-    there (facts 1.7). A listener that only peers have is theirs to look at."""
+    there. A listener that only peers have is theirs to look at."""
     listener = settings.listener(listener_name)
     used_key = mechanism_key(listener_name, listener)
     mechanism, enabled_key = listener.text(used_key), listener.key_of(listener_name, ENABLED_MECHANISMS_KEY)

@@ -2,7 +2,7 @@
 own inter-broker or control-plane listener happens to be: in a rolling change the two differ (SPEC L12, C6).
 
 The endpoint comes from the peer's registration. Its protocol is taken from there, its TLS and SASL settings from this
-broker's own keys for a listener of that name, as Kafka does (facts: 1.9).
+broker's own keys for a listener of that name, as Kafka does.
 """
 
 from __future__ import annotations

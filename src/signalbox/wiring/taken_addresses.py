@@ -1,4 +1,4 @@
-"""A broker whose advertised address another one has registered does not start (facts 1.10).
+"""A broker whose advertised address another one has registered does not start.
 
 Clients would be led to one of the two at random. As in Kafka the configured addresses are compared: a port 0 is known
 only later, and what it becomes may have been a port of a broker that is not forgotten yet.

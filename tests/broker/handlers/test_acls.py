@@ -106,7 +106,7 @@ def test_a_filter_with_an_unknown_code(guarded: House) -> None:
 
 
 def test_the_rights_on_the_cluster(guarded: House) -> None:
-    """DESCRIBE to read, ALTER to change (facts 6.4)."""
+    """DESCRIBE to read, ALTER to change."""
     describes, alters = acl(("alice", "DESCRIBE", "cluster")), acl(("alice", "ALTER", "cluster"))
     assert describe(guarded, describes).error_code == describe(guarded, alters).error_code == 0
     assert describe(guarded, acl(("bob", "DESCRIBE", "cluster"))).error_code == Error.CLUSTER_AUTHORIZATION_FAILED

@@ -1,4 +1,4 @@
-"""AlterConfigs and IncrementalAlterConfigs at a real controller: each resource for itself (facts 5.2, 6.5)."""
+"""AlterConfigs and IncrementalAlterConfigs at a real controller: each resource for itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ApiVersions: what is refused, in which order and in whose words (facts: misroute a.1, a.2)."""
+"""ApiVersions: what is refused, in which order and in whose words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LeaderAndIsr, StopReplica, UpdateMetadata: who speaks, and whether it is of today (facts 4.4)."""
+"""LeaderAndIsr, StopReplica, UpdateMetadata: who speaks, and whether it is of today."""
 
 from __future__ import annotations
 

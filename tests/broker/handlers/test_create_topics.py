@@ -1,4 +1,4 @@
-"""CreateTopics at a real controller: who may, what is said twice, what is shown (facts 5.11)."""
+"""CreateTopics at a real controller: who may, what is said twice, what is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DescribeCluster: brokers of the listener; the real controller is nobody's business (facts 3.4, 3.5)."""
+"""DescribeCluster: brokers of the listener; the real controller is nobody's business."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Envelopes at the active controller: whose are taken, and what the inner request may do (F3, F4; facts 5.7)."""
+"""Envelopes at the active controller: whose are taken, and what the inner request may do (F3, F4)."""
 
 from __future__ import annotations
 

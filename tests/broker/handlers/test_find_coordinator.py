@@ -1,4 +1,4 @@
-"""FindCoordinator: one key or many, on the request's listener or COORDINATOR_NOT_AVAILABLE (facts 3.7)."""
+"""FindCoordinator: one key or many, on the request's listener or COORDINATOR_NOT_AVAILABLE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metadata: topics and brokers through one listener, version by version (facts 3.1-3.4, 5.10)."""
+"""Metadata: topics and brokers through one listener, version by version."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_what_is_damaged_says_so_without_showing_it() -> None:
 
 
 def test_the_rights_on_the_cluster(house: House) -> None:
-    """DESCRIBE to read, ALTER to change (facts 6.5)."""
+    """DESCRIBE to read, ALTER to change."""
     describes, alters = acl(("alice", "DESCRIBE", "cluster")), acl(("alice", "ALTER", "cluster"))
     nobody = acl(("bob", "ALL", "cluster"))
     assert describe(house, "x", authorizer=describes).error_code == 0

@@ -2,7 +2,7 @@
 Versions 0-7, 0-4, 0-8.
 
 Each needs CLUSTER_ACTION. The broker epoch is checked first (smaller than our own is STALE_BROKER_EPOCH, -1 is not
-checked), the controller epoch next; what a stale one is answered with differs per API (facts: 4.4).
+checked), the controller epoch next; what a stale one is answered with differs per API.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who may read and write what the brokers make in ZooKeeper (zookeeper.set.acl, facts 2.2)."""
+"""Who may read and write what the brokers make in ZooKeeper (zookeeper.set.acl)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """A log as replication and the handlers use it, against a plain list of records as the model of what it must say."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -250,11 +251,16 @@ def test_rolling_by_hand_and_by_time(tmp_path: Path) -> None:
 class LogMachine(RuleBasedStateMachine):
     """Random lives of a log: what it says is what a list of (offset, epoch) says."""
 
-    @initialize(folder=st.uuids(), segment_bytes=st.sampled_from([300, 1000, 1 << 30]))
-    def begin(self, folder: object, segment_bytes: int) -> None:
-        import tempfile
+    def __init__(self) -> None:
+        super().__init__()
+        self.temporary = tempfile.TemporaryDirectory(prefix="log-machine-")
+        self.folder = Path(self.temporary.name)
 
-        self.folder = Path(tempfile.mkdtemp(prefix="log-machine-"))
+    def teardown(self) -> None:
+        self.temporary.cleanup()
+
+    @initialize(segment_bytes=st.sampled_from([300, 1000, 1 << 30]))
+    def begin(self, segment_bytes: int) -> None:
         self.config = LogConfig(segment_bytes=segment_bytes, index_interval_bytes=150, file_delete_delay_ms=0)
         self.log = new_log(self.folder, self.config)
         self.model: list[tuple[int, int]] = []

@@ -1,0 +1,66 @@
+"""AlterClientQuotas at a real controller: who may, what is stored, and each entity for itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from signalbox.broker.handlers.alter_client_quotas import AlterClientQuotasHandler
+from signalbox.broker.handlers.describe_client_quotas import DescribeClientQuotasHandler
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
+from signalbox.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
+from signalbox.wiring.stored_users import CurrentConfigs
+from tests.broker.asking import ALLOW_ALL, acl, request_of
+from tests.broker.handlers.house import House
+
+RATE = "producer_byte_rate"
+
+
+def entry(user: str | None, **changes: float | None) -> Any:
+    """`changes` by quota; None removes."""
+    made = AlterClientQuotasRequest
+    ops = [made.OpData(key=key, value=value or 0.0, remove=value is None) for key, value in changes.items()]
+    return made.EntryData(entity=[made.EntityData(entity_type="user", entity_name=user)], ops=ops)
+
+
+def alter(house: House, *entries: Any, validate_only: bool = False, authorizer: Any = ALLOW_ALL) -> list[int]:
+    handler = AlterClientQuotasHandler(house.parts.controller, authorizer)
+    asked = AlterClientQuotasRequest(entries=list(entries), validate_only=validate_only)
+    return [row.error_code for row in house.answer(handler, request_of(asked, 1)).entries]
+
+
+def stored(house: House) -> dict[str | None, dict[str, float]]:
+    handler = DescribeClientQuotasHandler(CurrentConfigs(house.parts.around.repository), ALLOW_ALL)
+    answer = house.answer(handler, request_of(DescribeClientQuotasRequest(components=[], strict=False), 1))
+    return {row.entity[0].entity_name: {each.key: each.value for each in row.values} for row in answer.entries or ()}
+
+
+@pytest.mark.spec("F2")
+def test_set_changed_and_removed(house: House) -> None:
+    assert alter(house, entry("alice", **{RATE: 1024.0}), entry(None, **{RATE: 10.0})) == [0, 0]
+    assert stored(house) == {"alice": {RATE: 1024.0}, None: {RATE: 10.0}}
+    assert alter(house, entry("alice", **{RATE: 2048.0})) == [0]
+    assert stored(house)["alice"] == {RATE: 2048.0}
+    assert alter(house, entry("alice", **{RATE: None}), entry(None, **{RATE: None})) == [0, 0]
+    assert stored(house) == {}
+
+
+def test_validated_only_stores_nothing(house: House) -> None:
+    assert alter(house, entry("bob", **{RATE: 5.0}), validate_only=True) == [0]
+    assert stored(house) == {}
+
+
+def test_an_entity_that_is_refused_leaves_the_others_alone(house: House) -> None:
+    assert alter(house, entry("", **{RATE: 5.0}), entry("carl", **{RATE: 5.0})) == [Error.INVALID_REQUEST, 0]
+    assert stored(house) == {"carl": {RATE: 5.0}}
+    alter(house, entry("carl", **{RATE: None}))
+
+
+def test_the_right_on_the_cluster(house: House) -> None:
+    describes = acl(("alice", "DESCRIBE_CONFIGS", "cluster"))
+    refused = alter(house, entry("eve", **{RATE: 5.0}), authorizer=describes)
+    assert refused == [Error.CLUSTER_AUTHORIZATION_FAILED]
+    assert stored(house) == {}
+    assert alter(house, entry("eve", **{RATE: None}), authorizer=acl(("alice", "ALTER_CONFIGS", "cluster"))) == [0]

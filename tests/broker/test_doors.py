@@ -1,0 +1,21 @@
+"""Doors of brokers: the inter-broker listener, the control plane, and the privileged listener."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.broker.doors import by_a_door_of_brokers
+from tests.broker.asking import context
+
+
+@pytest.mark.parametrize(
+    ("flags", "theirs"),
+    [
+        ({}, False),
+        ({"inter_broker": True}, True),
+        ({"control_plane": True}, True),
+        ({"privileged": True}, True),
+    ],
+)
+def test_which_doors_are_brokers(flags: dict[str, bool], theirs: bool) -> None:
+    assert by_a_door_of_brokers(context(**flags)) is theirs

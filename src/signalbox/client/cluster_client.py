@@ -27,6 +27,7 @@ from signalbox.client.failures import (
 from signalbox.client.metadata_view import MetadataView, TopicView
 from signalbox.client.node import Node, Purpose
 from signalbox.client.route_report import RouteReport, report_routes
+from signalbox.common.backoff import backoff_after
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.answer_errors import says_not_controller
 from signalbox.protocol.error_table import Error
@@ -174,7 +175,7 @@ class ClusterClient:
         """The retry backoff before attempt number `attempt` (0: none), cut off at the deadline."""
         if attempt <= 0:
             return
-        backoff_ms = min(self.settings.retry_backoff_ms * 2 ** min(attempt - 1, 16), self.settings.retry_backoff_max_ms)
+        backoff_ms = backoff_after(attempt, self.settings.retry_backoff_ms, self.settings.retry_backoff_max_ms)
         left = deadline - asyncio.get_running_loop().time()
         await asyncio.sleep(max(0.0, min(backoff_ms / 1000, left)))
 

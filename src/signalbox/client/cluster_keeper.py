@@ -22,6 +22,7 @@ from signalbox.client.quarantine import Quarantine
 from signalbox.client.rebootstrap import Rebootstrap
 from signalbox.client.rebootstrap_table import Action, Phase
 from signalbox.client.route_prober import RouteProber
+from signalbox.common.backoff import Backoff
 from signalbox.protocol.messages.metadata import MetadataRequest
 
 log = logging.getLogger("signalbox.client")
@@ -51,7 +52,7 @@ class ClusterKeeper:
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
         self._refresh_at = 0.0
-        self._refresh_backoff_ms = 0.0
+        self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)  # ms
         self._turn = 0
         self._prober = RouteProber(self.machine, connections, self._probed)
         self._task = self._loop.create_task(self._keep(), name="cluster keeper")
@@ -77,7 +78,7 @@ class ClusterKeeper:
         fresh = set(topics) - self.topics
         self.topics |= fresh
         now = self._loop.time()
-        self._refresh_at = min(self._refresh_at, now if fresh else now + self._refresh_backoff_ms / 1000)
+        self._refresh_at = min(self._refresh_at, now if fresh else now + self._backoff.last / 1000)
         self._wake.set()
 
     def is_usable(self, node: Node) -> bool:
@@ -208,7 +209,7 @@ class ClusterKeeper:
             if before != cluster_id:
                 log.info("cluster %s, %d brokers", cluster_id, len(brokers))
             self.quarantine.keep_only({(node.node_id, node.address) for node in self.view.nodes.values()})
-            self._refresh_backoff_ms = 0.0
+            self._backoff.reset()
             self._refresh_at = self._loop.time() + self.settings.metadata_max_age_ms / 1000
             self._notify()
         else:
@@ -216,9 +217,7 @@ class ClusterKeeper:
         return action
 
     def _retry_later(self) -> None:
-        grown = max(self.settings.retry_backoff_ms, self._refresh_backoff_ms * 2)
-        self._refresh_backoff_ms = min(grown, self.settings.retry_backoff_max_ms)
-        self._refresh_at = self._loop.time() + self._refresh_backoff_ms / 1000
+        self._refresh_at = self._loop.time() + self._backoff.grow() / 1000
 
     def _probed(self, verified: bool) -> None:
         """A probe has ended: waiters look again when a route came back, the keeper plans anew in any case."""

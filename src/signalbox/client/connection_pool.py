@@ -2,27 +2,27 @@
 
 Callers that want the same connection wait for the same attempt. After a failed attempt a node is left alone for its
 reconnect backoff (50 ms doubling to 1 s); a connection that comes about clears it. Dropping a node drops every purpose:
-a refused coordinator connection does not outlive its node (misroute finding 4).
+a refused coordinator connection does not outlive its node.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from signalbox.client.connection import ClientConnection, connect
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.failures import ClientFailure, ConnectFailed
 from signalbox.client.node import ConnectionKey, Identity, Node, Purpose
+from signalbox.common.backoff import Backoff
 
 IdentityOf = Callable[[int], Identity | None]
 
 
-@dataclass(slots=True)
-class _Backoff:
-    until: float = 0.0
-    next_ms: float = 0.0
+class _LeftAlone(Backoff):
+    """A node that could not be reached, and until when."""
+
+    until = 0.0
 
 
 class ConnectionPool:
@@ -41,7 +41,7 @@ class ConnectionPool:
         self._backoff_max_ms = reconnect_backoff_max_ms
         self._open: dict[ConnectionKey, ClientConnection] = {}
         self._opening: dict[ConnectionKey, asyncio.Task[ClientConnection]] = {}
-        self._backoffs: dict[int, _Backoff] = {}
+        self._backoffs: dict[int, _LeftAlone] = {}
 
     async def get(self, node: Node, purpose: Purpose = Purpose.REQUESTS) -> ClientConnection:
         """An open connection to `node`; ConnectFailed and its kinds when there is none to be had."""
@@ -67,13 +67,11 @@ class ConnectionPool:
             raise
 
     async def _connect(self, node: Node, key: ConnectionKey) -> ClientConnection:
-        backoff = self._backoffs.setdefault(node.node_id, _Backoff())
+        backoff = self._backoffs.setdefault(node.node_id, _LeftAlone(self._backoff_ms, self._backoff_max_ms))
         try:
             connection = await connect(node.address, self._settings, self._identity_of(node.node_id))
         except ConnectFailed:
-            grown = max(self._backoff_ms, backoff.next_ms)
-            backoff.until = asyncio.get_running_loop().time() + grown / 1000
-            backoff.next_ms = min(grown * 2, self._backoff_max_ms)
+            backoff.until = asyncio.get_running_loop().time() + backoff.grow() / 1000
             raise
         self._backoffs.pop(node.node_id, None)
         self._open[key] = connection

@@ -13,6 +13,7 @@ from signalbox.client.produce_exchange import Sending, answers_by_partition, pro
 from signalbox.client.produce_outcome import NOT_APPENDED, Verdict, verdict_of
 from signalbox.client.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity
 from signalbox.client.producer_ids import ProducerIds
+from signalbox.common.backoff import backoff_after
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 
@@ -174,8 +175,7 @@ class ProduceSender:
 
     def _back_off(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
         settings = self._client.settings
-        doubled_ms = settings.retry_backoff_ms * 2 ** min(batch.attempts - 1, 16)
-        backoff_ms = min(doubled_ms, settings.retry_backoff_max_ms)
+        backoff_ms = backoff_after(batch.attempts, settings.retry_backoff_ms, settings.retry_backoff_max_ms)
         queue.retry_at = asyncio.get_running_loop().time() + backoff_ms / 1000
 
     def _answered(self, sending: Sending, answer: Any) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from signalbox.client.node import Address
+from signalbox.common.backoff import Backoff
 
 Route = tuple[int, Address]
 
@@ -25,11 +26,11 @@ class RefusedRoute:
 
     refusals: int
     last_refused_at_ms: float
+    probes: Backoff  # ms, as the next
+    seeds: Backoff
     quarantined: bool = False
     probe_at_ms: float = 0.0
-    probe_backoff_ms: float = 0.0
     seeds_at_ms: float = 0.0
-    seeds_backoff_ms: float = 0.0
 
 
 class Quarantine:
@@ -43,7 +44,8 @@ class Quarantine:
         """Remember a refusal; what is already known of the route is kept."""
         known = self.routes.get(route)
         if known is None or now_ms - known.last_refused_at_ms > FORGET_AFTER_MS:
-            known = self.routes[route] = RefusedRoute(0, now_ms)
+            probes = Backoff(FIRST_PROBE_MS, self._max_probe_interval_ms)
+            known = self.routes[route] = RefusedRoute(0, now_ms, probes, Backoff(FIRST_BACKOFF_MS, MAX_BACKOFF_MS))
         known.refusals += 1
         known.last_refused_at_ms = now_ms
         return known
@@ -53,10 +55,10 @@ class Quarantine:
         known = self.routes[route]
         if not known.quarantined:
             known.quarantined = True
-            known.seeds_at_ms, known.seeds_backoff_ms = now_ms, FIRST_BACKOFF_MS
-            known.probe_backoff_ms = FIRST_PROBE_MS
-        known.probe_at_ms = now_ms + known.probe_backoff_ms
-        known.probe_backoff_ms = min(known.probe_backoff_ms * 2, self._max_probe_interval_ms)
+            known.seeds_at_ms = now_ms
+            known.seeds.reset()
+            known.probes.reset()
+        known.probe_at_ms = now_ms + known.probes.grow()
 
     def release(self, route: Route) -> None:
         """The route was verified: whatever was held against it is forgotten."""
@@ -80,8 +82,7 @@ class Quarantine:
         """Should a seed be asked for better addresses now? Asking moves the next time on."""
         due = [row for row in self.routes.values() if row.quarantined and row.seeds_at_ms <= now_ms]
         for row in due:
-            row.seeds_at_ms = now_ms + row.seeds_backoff_ms
-            row.seeds_backoff_ms = min(row.seeds_backoff_ms * 2, MAX_BACKOFF_MS)
+            row.seeds_at_ms = now_ms + row.seeds.grow()
         return bool(due)
 
     def next_event_ms(self) -> float | None:

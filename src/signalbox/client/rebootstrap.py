@@ -15,6 +15,7 @@ from signalbox.client.cluster_id_policy import ClusterIdPolicy
 from signalbox.client.node import Identity
 from signalbox.client.quarantine import FIRST_BACKOFF_MS, MAX_BACKOFF_MS, Quarantine, Route
 from signalbox.client.rebootstrap_table import TRANSITIONS, Action, Phase, Signal
+from signalbox.common.backoff import Backoff
 from signalbox.protocol.error_table import Error
 
 
@@ -52,7 +53,7 @@ class Rebootstrap:
         self.starts_over = 0
         self._first_failure_ms: float | None = None
         self._pause_until_ms = 0.0
-        self._pause_ms = policy.seed_pause_ms
+        self._pause = Backoff(policy.seed_pause_ms, policy.seed_pause_max_ms)  # ms
         self._start_over_at_ms = 0.0
         self._start_over_backoff_ms = FIRST_BACKOFF_MS
 
@@ -80,7 +81,7 @@ class Rebootstrap:
             self.cluster_id = cluster_id
             self.cluster_policy.adopted(cluster_id)
             self._first_failure_ms = None
-            self._pause_ms = self.policy.seed_pause_ms
+            self._pause.reset()
         return action
 
     def metadata_failed(self, generation: int, now_ms: float) -> Action:
@@ -145,8 +146,7 @@ class Rebootstrap:
                 self.phase, self._pause_until_ms = Phase.PAUSED, self._start_over_at_ms
             self._start_over(now_ms)
         elif action is Action.PAUSE:
-            self._pause_until_ms = now_ms + self._pause_ms
-            self._pause_ms = min(self._pause_ms * 2, self.policy.seed_pause_max_ms)
+            self._pause_until_ms = now_ms + self._pause.grow()
         elif action is Action.ARM_TIMER:
             self._first_failure_ms = now_ms
         return action

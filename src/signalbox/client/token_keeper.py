@@ -15,13 +15,12 @@ import random
 import threading
 from collections.abc import Callable
 
+from signalbox.common.backoff import Backoff
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.security.oauth.login_token import LoginToken, RefreshWindow, TokenSource, TokenUnavailable
 from signalbox.transport.keeper_thread import start_keeper_thread
 
 log = logging.getLogger(__name__)
-
-_MAX_DOUBLINGS = 30
 
 
 class TokenKeeper:
@@ -37,11 +36,10 @@ class TokenKeeper:
     ) -> None:
         self._source = source
         self._window = window
-        self._backoffs = (backoff, backoff_max)
+        self._backoff = Backoff(backoff, backoff_max)
         self._clock = clock or SystemClock()
         self._token: LoginToken | None = None
         self._problem = "no token was asked for yet"
-        self._failures = 0
         self._wake = threading.Event()
         self._lock = threading.Lock()
         self._started = self._closed = False
@@ -92,16 +90,14 @@ class TokenKeeper:
         if life_s <= 0:
             return self._failed("the token that was given has ended already")
         self._token, self._problem = token, "the token has ended"
-        self._failures = 0
+        self._backoff.reset()
         return self._window.seconds_until_refresh(life_s, random.random())
 
     def _failed(self, problem: str) -> float:
-        if self._failures == 0:
+        if not self._backoff.last:
             log.warning("no access token: %s", problem)
         self._problem = problem
-        wait_s = min(self._backoffs[0] * 2.0**self._failures, self._backoffs[1])
-        self._failures = min(self._failures + 1, _MAX_DOUBLINGS)
-        return wait_s
+        return self._backoff.grow()
 
     def _ask(self) -> None:
         if not self._started:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from signalbox.common.backoff import Backoff
 from signalbox.security.oauth.key_set import KeySet, KeySetError, parse_key_set
 from signalbox.transport.keeper_thread import start_keeper_thread
 from signalbox.transport.url_fetch import FetchFailed, FetchRequest, fetch
@@ -50,7 +51,7 @@ class JwksKeeper:
         self._wake = threading.Event()
         self._tried = threading.Event()
         self._closed = False
-        self._failures = 0
+        self._backoff = Backoff(times.backoff, times.backoff_max)
         self._missing: dict[str, float] = {}
 
     @property
@@ -94,14 +95,12 @@ class JwksKeeper:
         try:
             self.fetch_now()
         except (FetchFailed, KeySetError) as error:
-            wait_s = min(self._times.backoff * 2.0**self._failures, self._times.backoff_max)
-            if self._failures == 0:
+            if not self._backoff.last:
                 log.warning("the JWKS endpoint %s %s; the keys known before stay in use", self._shown, error)
-            self._failures = min(self._failures + 1, 30)
-            return wait_s
-        if self._failures:
+            return self._backoff.grow()
+        if self._backoff.last:
             log.info("the JWKS endpoint %s answers again", self._shown)
-        self._failures = 0
+        self._backoff.reset()
         log.debug("%d keys of %s", len(self._keys), self._shown)
         return self._times.refresh
 

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from signalbox.common.backoff import Backoff
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -63,7 +64,7 @@ class Fetcher:
         self._followed: dict[Partition, FollowedPartition] = {}
         self._in_flight = False
         self._pause: Deadline | None = None
-        self._pause_ms = FIRST_BACKOFF_MS
+        self._backoff = Backoff(FIRST_BACKOFF_MS, config.fetch_backoff_ms)  # ms
 
     def __len__(self) -> int:
         return len(self._followed)
@@ -130,7 +131,7 @@ class Fetcher:
                 self._wait_all(error.name)
                 return
         else:
-            self._pause_ms = FIRST_BACKOFF_MS
+            self._backoff.reset()
             self._session.answered(answer.session_id)
             self._take_partitions(answer)
         self.pump()
@@ -255,12 +256,10 @@ class Fetcher:
         if not self._followed:
             self._in_flight = False
             return
-        level = logging.INFO if self._pause_ms == FIRST_BACKOFF_MS else logging.DEBUG
+        level = logging.INFO if not self._backoff.last else logging.DEBUG
         _log.log(level, "fetching from broker %d failed: %s", self.leader_id, reason)
-        delay_ms = min(self._pause_ms, self._config.fetch_backoff_ms)
-        self._pause_ms = delay_ms * 2
         self._in_flight = False
-        self._pause = self._deadlines.add(delay_ms, self._end_pause)
+        self._pause = self._deadlines.add(self._backoff.grow(), self._end_pause)
 
     def _end_pause(self) -> None:
         self._pause = None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from bench.kafka import quorum
 from bench.kafka.sides import RETENTION_CHECK_MS, Side
+from signalbox.testing.free_ports import free_ports
 
 _POM = Path(__file__).parent / "pom.xml"
 _CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
@@ -41,15 +41,6 @@ def libraries(pom: Path = _POM) -> Path:
         subprocess.run(["mvn", "-q", "-B", "-f", str(pom), *goal], check=True, timeout=900)
         (folder / "complete").touch()
     return folder
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody has."""
-    taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [sock.getsockname()[1] for sock in taken]
-    for sock in taken:
-        sock.close()
-    return ports
 
 
 class ApacheKafka(Side):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from bench.kafka.apache import end, free_ports, libraries
+from bench.kafka.apache import end, libraries
 from bench.kafka.sides import RETENTION_CHECK_MS, Ours, Side, metadata, until
+from signalbox.testing.free_ports import free_ports
 from signalbox.testing.zookeeper import serves
 
 _POM = Path(__file__).parent / "pom-3.9.xml"

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from signalbox.testing.free_ports import free_ports
+
 KAFKA_VERSION = "4.4.0"
 TOOLS_API_VERSION = "4.3.1"  # 4.4.0 of this one artifact was never published
 
@@ -56,14 +58,6 @@ def kafka_libraries() -> Path:
     return root / "libs"
 
 
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [taken.getsockname()[1] for taken in sockets]
-    for taken in sockets:
-        taken.close()
-    return ports
-
-
 def _wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path, deadline: float) -> None:
     while True:
         try:
@@ -78,7 +72,7 @@ def _wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path, deadl
 @contextmanager
 def apache_kafka(directory: Path) -> Iterator[str]:
     """Runs the node with its files in `directory`; gives its bootstrap address."""
-    port, controller_port = _free_ports(2)
+    port, controller_port = free_ports(2)
     class_path = f"{kafka_libraries()}/*"
     directory.mkdir(parents=True, exist_ok=True)
     properties = directory / "server.properties"

@@ -30,7 +30,7 @@ def test_a_class_is_made_with_its_settings(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("", "no import path"),
+        ("", "^is no import path"),
         ("Checker", "no import path"),
         ("module:", "no import path"),
         ("module:not a name", "no import path"),

@@ -13,7 +13,6 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from signalbox.testing.chaos.broker_logs import troubles
-from signalbox.testing.chaos.free_ports import free_ports
 from signalbox.testing.chaos.group import GroupMember, read_everything
 from signalbox.testing.chaos.ledger import Ledger, longest_silences
 from signalbox.testing.chaos.load import SteadyProducer
@@ -21,6 +20,7 @@ from signalbox.testing.chaos.replicas import compare_replicas
 from signalbox.testing.chaos.state_reader import StateReader
 from signalbox.testing.chaos.stores import STORES
 from signalbox.testing.chaos.verdict import judge
+from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.clusters import QUICK, until
 
@@ -105,7 +105,7 @@ def loaded_cluster(
     """Brokers on ports that they keep, with the topic; ends whatever is left."""
     with STORES[store](folder, int(SESSION_S * 1000)) as running:
         overrides = {**_OVERRIDES, **running.settings}
-        first_port = free_ports(3 * brokers, Random())
+        first_port = neighbouring_ports(3 * brokers, Random())
         cluster = ProcessCluster(folder, brokers, first_port=first_port, overrides=overrides, per_broker=per_broker)
         with cluster, running.state() as state:
             admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})

@@ -21,8 +21,9 @@ from signalbox.protocol.messages.describe_delegation_token import DescribeDelega
 from signalbox.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
+from signalbox.testing.free_ports import free_ports
 from signalbox.testing.process_cluster import ProcessCluster
-from signalbox.testing.zookeeper import ensemble, free_ports
+from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
 from tests.system.clusters import until
 from tests.system.wire import Closed, Wire, log_in, log_in_by_scram

@@ -18,8 +18,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from signalbox.metadata.layout import broker_id_path
-from signalbox.testing.chaos.free_ports import free_ports
 from signalbox.testing.chaos.state_reader import state_in_file, state_in_zookeeper
+from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
 from tests.system import provision
@@ -45,7 +45,7 @@ def on_zookeeper(folder: Path, session_s: float) -> Iterator[tuple[ZooKeeperServ
         connect = f"{server.address}/failures"
         session = {"zookeeper.session.timeout.ms": str(int(session_s * 1000))}
         settings = {**QUICK, **session, "metadata.store": f"zookeeper:{connect}"}
-        cluster = ProcessCluster(folder / "cluster", 3, first_port=free_ports(9, Random()), overrides=settings)
+        cluster = ProcessCluster(folder / "cluster", 3, first_port=neighbouring_ports(9, Random()), overrides=settings)
         with cluster, state_in_zookeeper(connect) as state:
             create(admin(cluster), TOPIC)
             yield server, LoadedCluster(cluster, state)

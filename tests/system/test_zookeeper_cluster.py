@@ -15,9 +15,9 @@ from confluent_kafka.cimpl import NewTopic
 from typer.testing import CliRunner
 
 from signalbox.cli.main import app
-from signalbox.testing.chaos.free_ports import free_ports
 from signalbox.testing.chaos.group import read_everything
 from signalbox.testing.chaos.state_reader import state_in_zookeeper
+from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
 from tests.system import provision
@@ -80,7 +80,9 @@ def test_an_ensemble_loses_its_servers_one_after_another_and_all_at_once(tmp_pat
     with ensemble(tmp_path / "ensemble", servers=3) as servers:
         connect = ",".join(server.address for server in servers) + "/signalbox"
         overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}", "zookeeper.session.timeout.ms": "10000"}
-        cluster = ProcessCluster(tmp_path / "cluster", 3, first_port=free_ports(9, Random()), overrides=overrides)
+        cluster = ProcessCluster(
+            tmp_path / "cluster", 3, first_port=neighbouring_ports(9, Random()), overrides=overrides
+        )
         with cluster, state_in_zookeeper(connect) as state:
             admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
             create(admin, TOPIC)

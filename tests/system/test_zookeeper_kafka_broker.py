@@ -17,8 +17,9 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.update_features import UpdateFeaturesRequest
 from signalbox.testing.chaos.state_reader import state_in_zookeeper
+from signalbox.testing.free_ports import free_ports
 from signalbox.testing.process_cluster import ProcessCluster
-from signalbox.testing.zookeeper import ensemble, free_ports
+from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
 from tests.system.clusters import QUICK, until
 from tests.system.test_zookeeper_cluster import create

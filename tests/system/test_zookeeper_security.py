@@ -18,8 +18,9 @@ from signalbox.common.clock import SystemClock
 from signalbox.common.start_refused import StartRefused
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.port import Create
+from signalbox.testing.free_ports import free_ports
 from signalbox.testing.process_cluster import ProcessCluster
-from signalbox.testing.zookeeper import ensemble, free_ports
+from signalbox.testing.zookeeper import ensemble
 from signalbox.wiring.configuration import NODE_CONFIG
 from signalbox.wiring.metadata_store import check_store, open_store
 from tests.security.certificates import Authority

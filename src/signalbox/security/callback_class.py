@@ -1,5 +1,5 @@
 """Callback classes of one's own: `sasl.server.callback.handler.class` and `sasl.login.callback.handler.class` by Python
-import path, `package.module:Class` or `package.module.Class` (Kafka's keys name a Java class).
+import path (`common/import_path.py`; Kafka's keys name a Java class).
 
 The class is called with one argument, a `CallbackSettings`, at the start. What it must offer depends on the mechanism:
 
@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
+
+from signalbox.common.import_path import NoImportPath, load_class
 
 
 class CallbackClassError(ValueError):
@@ -38,13 +39,10 @@ class CallbackSettings:
 
 def load_callback(path: str, settings: CallbackSettings, methods: tuple[str, ...]) -> Any:
     """An object of the class at `path` that has all `methods`. CallbackClassError."""
-    module_name, colon, class_name = path.partition(":")
-    if not colon:
-        module_name, _, class_name = path.rpartition(".")
-    if not module_name or not class_name.isidentifier():
-        raise CallbackClassError("is no import path: expected package.module:Class")
     try:
-        made = getattr(import_module(module_name), class_name)(settings)
+        made = load_class(path)(settings)
+    except NoImportPath as error:
+        raise CallbackClassError(str(error)) from None
     except Exception as error:
         raise CallbackClassError(f"cannot be made: {type(error).__name__}: {error}") from error
     missing = [name for name in methods if not callable(getattr(made, name, None))]

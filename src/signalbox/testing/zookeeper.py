@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from signalbox.testing.free_ports import free_ports
+
 JAR = Path("/usr/share/java/zookeeper.jar")
 # The jar names what else it needs, but for these two, which TLS needs; they come with the package too.
 _CLASS_PATH = os.pathsep.join(str(JAR.with_name(name)) for name in (JAR.name, "netty-codec.jar", "netty-resolver.jar"))
@@ -137,12 +139,3 @@ def ensemble(
     finally:
         for server in started:
             server.kill()
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on at the moment."""
-    with contextlib.ExitStack() as stack:
-        socks = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for sock in socks:
-            sock.bind(("127.0.0.1", 0))
-        return [sock.getsockname()[1] for sock in socks]

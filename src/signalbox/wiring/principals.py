@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from signalbox.common.config_table import ConfigFault
+from signalbox.common.import_path import load_class
 from signalbox.common.inter_broker_protocol import FORWARDING_FROM, INTER_BROKER_PROTOCOL_KEY
 from signalbox.network.network_settings import ListenerSettings, NetworkSettings
 from signalbox.security.principal import (
@@ -25,7 +26,6 @@ from signalbox.security.principal import (
     PrincipalSerde,
 )
 from signalbox.security.principal_mapping import PrincipalMapping, parse_principal_mapping
-from signalbox.wiring.import_path import load_class
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,6 @@ from signalbox.testing.chaos.changes.final_look import look
 from signalbox.testing.chaos.changes.kinds import all_kinds
 from signalbox.testing.chaos.changes.load import SteadyChanger
 from signalbox.testing.chaos.faults import Inflicted, Inflictor, NotWhole, network_faults
-from signalbox.testing.chaos.free_ports import free_ports
 from signalbox.testing.chaos.group import GroupMember, Seen, read_everything
 from signalbox.testing.chaos.ledger import Ledger, longest_silences
 from signalbox.testing.chaos.load import SteadyProducer
@@ -27,6 +26,7 @@ from signalbox.testing.chaos.report import MIN_RATE, Report
 from signalbox.testing.chaos.stores import STORES, Store
 from signalbox.testing.chaos.verdict import judge
 from signalbox.testing.chaos.writers.one_writer import judge_writers
+from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
@@ -74,7 +74,7 @@ class Run:
         session_ms = int(SESSION_S * 1000)
         with SwitchboardThread() as board, STORES[self._store](self._folder, session_ms, board) as store:
             ports = Network.ports_needed(BROKERS)
-            first_port = free_ports(2 * ports, Random())
+            first_port = neighbouring_ports(2 * ports, Random())
             network = Network(board, BROKERS, first_port, first_port + ports)
             cluster = ProcessCluster(
                 self._folder,

@@ -16,10 +16,10 @@ from signalbox.testing.chaos.changes.kind import Kind
 from signalbox.testing.chaos.changes.kinds import all_kinds
 from signalbox.testing.chaos.changes.load import SteadyChanger
 from signalbox.testing.chaos.changes.model import NOT_THERE, Change, State
-from signalbox.testing.chaos.free_ports import free_ports
 from signalbox.testing.chaos.network import LISTENERS
 from signalbox.testing.chaos.state_reader import state_in_file
 from signalbox.testing.cluster import Cluster
+from signalbox.testing.free_ports import neighbouring_ports
 
 ENOUGH = 20
 GUARDED = {
@@ -80,7 +80,7 @@ def test_in_peace_every_change_is_made_everywhere(cluster: Cluster, kind: Kind) 
 
 def test_an_answer_that_does_not_come_is_lost_and_a_broker_that_is_not_there_was_not_asked(cluster: Cluster) -> None:
     [kind] = [each for each in all_kinds() if each.name == "quota"]
-    nobody = f"127.0.0.1:{free_ports(1, Random())}"
+    nobody = f"127.0.0.1:{neighbouring_ports(1, Random())}"
     with pytest.raises(NotSent):
         Caller(nobody, 1.0)
     with Caller(addresses(cluster)[1], 10.0, logs_in=True) as caller:

@@ -1,0 +1,28 @@
+"""Ports that can be bound, neighbouring ones among them."""
+
+from __future__ import annotations
+
+import socket
+from random import Random
+
+from signalbox.testing.free_ports import free_ports, neighbouring_ports
+
+
+def test_the_ports_can_be_bound() -> None:
+    first = neighbouring_ports(3, Random(1))
+    for port in range(first, first + 3):
+        socket.create_server(("127.0.0.1", port)).close()
+
+
+def test_ports_in_use_are_passed_over() -> None:
+    taken = neighbouring_ports(3, Random(1))
+    with socket.create_server(("127.0.0.1", taken + 1)):
+        found = neighbouring_ports(3, Random(1))
+    assert taken + 1 not in range(found, found + 3)
+
+
+def test_any_ports_are_all_different_and_can_be_bound() -> None:
+    ports = free_ports(20)
+    assert len(set(ports)) == 20
+    for port in ports:
+        socket.create_server(("127.0.0.1", port)).close()

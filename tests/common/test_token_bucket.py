@@ -35,3 +35,15 @@ def test_another_rate_forgives_nothing() -> None:
     bucket.take(150, 0.0)
     bucket.change(rate=50.0, burst=500.0, now=0.0)
     assert bucket.wait_ms(0.0) == 1_000
+
+
+def test_nothing_a_second_pays_no_debt() -> None:
+    bucket = TokenBucket(rate=0.0, burst=0.0, now=0.0)
+    bucket.take(1, 0.0)
+    assert bucket.wait_ms(1_000.0) == MAX_THROTTLE_MS
+
+
+def test_without_end_there_is_no_debt() -> None:
+    bucket = TokenBucket(rate=float("inf"), burst=float("inf"), now=0.0)
+    bucket.take(1e308, 0.0)
+    assert (bucket.in_debt(0.0), bucket.wait_ms(1.0)) == (False, 0)

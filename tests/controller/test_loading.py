@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from signalbox.controller.context import StoredAcls
+from signalbox.controller.failover import take_over
+from signalbox.controller.feature_control import update_features
 from signalbox.controller.loading import load_brokers, load_context, load_part
 from signalbox.controller.records import AclsSet, ConfigsSet
 from signalbox.controller.replay import replay
@@ -15,11 +18,13 @@ from signalbox.metadata.delegation_token import TOKEN_FOLDERS, encode_token
 from signalbox.metadata.layout import broker_id_path, create_roots, token_path, topic_path
 from signalbox.metadata.shared_changes import SharedChanges
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Create
+from signalbox.metadata.store.port import Create, Write
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.update_features import UpdateFeaturesRequest
 from signalbox.security.acl import AccessControlEntry, AclOperation, AclPermission, ResourcePattern, ResourceType
 from signalbox.security.delegation_token import DelegationToken
 from signalbox.security.principal import KafkaPrincipal
-from tests.controller.cluster import register, registration
+from tests.controller.cluster import inputs, register, registration
 
 
 def test_brokers_are_loaded_with_their_epochs() -> None:
@@ -126,5 +131,37 @@ def test_a_whole_context_knows_up_to_which_change_it_is_true() -> None:
         await create_roots(store)
         await store.commit([SharedChanges().followed_by(["/config/topics/t"]).operation()])
         assert (await load_context(store, 1, 5, lambda: asyncio.sleep(0))).shared_version == 1
+
+    asyncio.run(run())
+
+
+def test_damaged_entries_stop_nobody_and_are_left_as_they_are(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await create_roots(store)
+        await store.open_session()
+        await register(store, registration(1))
+        damaged = {
+            "/feature": b'{"version": 1e999}',
+            "/brokers/ids/x": b"{}",
+            "/brokers/ids/7": b'{"version": 5}',
+            "/config/users/a": b"[",
+            "/signalbox_shared_changes": b"[" * 10_000,
+        }
+        operations = [Create(path, data) for path, data in damaged.items() if path != "/signalbox_shared_changes"]
+        await store.commit([*operations, Write("/signalbox_shared_changes", damaged["/signalbox_shared_changes"])])
+        context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        assert (set(context.brokers), context.configs) == ({1}, {"users/a": {}})
+        assert "/feature" in context.features.damage
+        await store.commit(replay(context, take_over(context, inputs()).records)[1])
+        for path, data in damaged.items():
+            entry = await store.read(path)
+            assert entry is not None
+            assert entry.data == data
+        for path in damaged:
+            assert path in caplog.text
+        response: Any = update_features(context, inputs(), UpdateFeaturesRequest()).response
+        assert response.error_code == Error.FEATURE_UPDATE_FAILED
+        assert "/feature" in response.error_message
 
     asyncio.run(run())

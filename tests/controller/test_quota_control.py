@@ -126,3 +126,10 @@ def test_folders_above_a_pair_are_made_and_kept() -> None:
     leaf = decided(entry({"user": "u", "client-id": "c"}, {"producer_byte_rate": None}), context=after)
     _, operations = replay(after, leaf.records)
     assert operations[0] == Delete("/config/users/u/clients/c")
+
+
+def test_what_has_no_end_is_stored_as_java_says_it() -> None:
+    decision = decided(entry({"user": "a"}, {"request_percentage": float("inf"), "controller_mutation_rate": 1e308}))
+    assert decision.records == (
+        ConfigsSet("users/a", {"request_percentage": "Infinity", "controller_mutation_rate": "1e+308"}),
+    )

@@ -98,17 +98,19 @@ def test_failed_directories_are_read_once_and_removed() -> None:
     run_with_stores(2, scenario)
 
 
-def test_what_cannot_be_read_is_told() -> None:
+def test_a_registration_that_cannot_be_read_is_none() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         reader = Reader()
         await store.open_session()
         await register(store, registration(1))
+        await register(store, registration(2))
         await store.commit([Write(broker_id_path(1), b"?")])
         news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
         news.open()
         news.look_at_brokers()
         await reader.news.wait()
-        assert len(reader.errors) == 1
+        assert reader.brokers == [[2]]
+        assert not reader.errors
         news.close()
 
     run_with_stores(1, scenario)

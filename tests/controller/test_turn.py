@@ -14,7 +14,7 @@ from signalbox.controller.records import ConfigsSet
 from signalbox.controller.turn import MAX_DECISIONS_PER_COMMIT, Pending, Turn
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Create, Fence, FencedOut
+from signalbox.metadata.store.port import MAX_ENTRY_BYTES, Create, Fence, FencedOut
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.update_metadata import UpdateMetadataResponse
 from tests.controller.contexts import make_context
@@ -135,5 +135,31 @@ def test_what_is_too_much_for_one_commit_is_stored_in_several() -> None:
         assert entry.version == 2
         notifications = (await store.read_tree("/config/changes")).values()
         assert len({each.creation_id for each in list(notifications)[1:]}) > 1
+
+    asyncio.run(run())
+
+
+def test_what_no_store_can_hold_is_refused_alone() -> None:
+    async def run() -> None:
+        store = await opened()
+        seen: list[dict[str, str]] = []
+        loop = asyncio.get_running_loop()
+        large, small = loop.create_future(), loop.create_future()
+        waiting = deque(
+            [
+                Pending(
+                    setting("x" * MAX_ENTRY_BYTES, seen), large, lambda error: UpdateMetadataResponse(error_code=error)
+                ),
+                Pending(setting("b", seen), small, lambda error: UpdateMetadataResponse(error_code=error)),
+            ]
+        )
+        turn = Turn(make_context(1, configs={}))
+        await turn.run(waiting, store, FENCE, at_once)
+        assert large.result().error_code == Error.INVALID_REQUEST
+        assert seen == [{}, {}]
+        assert [pending.answer for pending, _ in turn.decided] == [small]
+        entry = await store.read("/config/brokers/1")
+        assert entry is not None
+        assert entry.data == b'{"version":1,"config":{"k":"b"}}'
 
     asyncio.run(run())

@@ -33,3 +33,17 @@ def test_quotas_among_other_configs() -> None:
     assert quotas_of({"ip": None}, configs) == {"connection_creation_rate": 2.5}
     with pytest.raises(ValueError, match="many"):
         quotas_of({"user": "a"}, {"request_percentage": "many"})
+
+
+@pytest.mark.parametrize("stored", ["NaN", "-1", "-Infinity", "x", "", "1e999"])
+def test_what_is_no_rate_is_none(stored: str) -> None:
+    with pytest.raises(ValueError):
+        quotas_of({"user": "a"}, {"producer_byte_rate": stored})
+    with pytest.raises(ValueError):
+        quotas_of({"ip": "10.0.0.1"}, {"connection_creation_rate": stored})
+
+
+def test_rates_at_the_edges_are_rates() -> None:
+    largest = {"producer_byte_rate": "9223372036854775807", "request_percentage": "Infinity"}
+    assert quotas_of({"user": "a"}, largest) == {"producer_byte_rate": 2.0**63, "request_percentage": float("inf")}
+    assert quotas_of({"ip": "10.0.0.1"}, {"connection_creation_rate": "0"}) == {"connection_creation_rate": 0.0}

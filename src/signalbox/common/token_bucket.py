@@ -35,6 +35,8 @@ class TokenBucket:
         self._fill(now)
         if self.tokens >= 0:
             return 0
+        if self.rate <= 0:
+            return MAX_THROTTLE_MS
         return round(min(-self.tokens / self.rate * 1000, MAX_THROTTLE_MS))
 
     def change(self, rate: float, burst: float, now: float) -> None:

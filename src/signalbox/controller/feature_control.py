@@ -34,6 +34,9 @@ class UpgradeType(IntEnum):
 
 def update_features(context: ControllerContext, inputs: Inputs, request: UpdateFeaturesRequest) -> Decision:
     """Raise, lower or take back finalized levels. The answer waits until this broker's metadata shows them."""
+    if context.features.damage:
+        problem = f"{context.features.damage}. Write what it held, or remove it, and restart the active controller."
+        return Decision(response=UpdateFeaturesResponse(error_code=Error.FEATURE_UPDATE_FAILED, error_message=problem))
     present = context.features.levels
     levels = dict(present)
     updates = {update.feature: update for update in request.feature_updates}
@@ -109,5 +112,7 @@ def compatible_brokers(brokers: Mapping[int, LiveBroker], finalized: Levels) -> 
 
 
 def features_set_up(context: ControllerContext) -> tuple[Record, ...]:
-    """A cluster that has no finalized features yet, or has them disabled, begins with none, as in Kafka."""
-    return () if context.features.enabled else (FeaturesFinalized({}),)
+    """A cluster that has no finalized features yet, or has them disabled, begins with none, as in Kafka. What cannot be
+    read is left for its owner to mend."""
+    features = context.features
+    return () if features.enabled or features.damage else (FeaturesFinalized({}),)

@@ -24,6 +24,7 @@ from signalbox.metadata import layout
 from signalbox.metadata.acl_entries import ROOT_OF, decode_acls, pattern_of
 from signalbox.metadata.delegation_token import decode_token
 from signalbox.metadata.entity_config import Configs, decode_configs
+from signalbox.metadata.feature_levels import FinalizedFeatures
 from signalbox.metadata.feature_repository import read_features
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.partition_state import PartitionState, decode_partition_state
@@ -50,9 +51,26 @@ def _brokers(tree: Mapping[str, Entry]) -> dict[int, LiveBroker]:
     brokers = {}
     for path, entry in tree.items():
         if path.startswith(f"{layout.BROKER_IDS}/") and entry.data is not None:
-            broker_id = int(path.rpartition("/")[2])
-            brokers[broker_id] = LiveBroker(decode_registration(broker_id, entry.data), entry.creation_id)
+            name = path.rpartition("/")[2]
+            try:
+                if not (name.isascii() and name.isdecimal()):
+                    raise BadEntry(f"{path} is named after no broker id")
+                registration = decode_registration(int(name), entry.data)
+            except BadEntry as error:
+                log.error("a registration is left out of the cluster: %s", error)
+            else:
+                brokers[registration.broker_id] = LiveBroker(registration, entry.creation_id)
     return brokers
+
+
+async def _features(store: MetadataStore) -> FinalizedFeatures:
+    """A damaged entry keeps nobody from being elected: brokers that are on the way refuse to start by it, and who is
+    here was here before."""
+    try:
+        return await read_features(store)
+    except BadEntry as error:
+        log.error("no feature can be finalized: %s", error)
+        return FinalizedFeatures(damage=str(error))
 
 
 async def load_context(
@@ -66,7 +84,7 @@ async def load_context(
         topics[name] = _topic(name, entries)
         if number % _TOPICS_PER_BREATH == _TOPICS_PER_BREATH - 1:
             await breathe()
-    features = await read_features(store)
+    features = await _features(store)
     brokers = compatible_brokers(await load_brokers(store), features.levels)
     block = await store.read(layout.PRODUCER_ID_BLOCK)
     marks = await store.children(layout.DELETE_TOPICS)
@@ -161,7 +179,11 @@ def _configs(tree: Mapping[str, Entry]) -> dict[str, Configs]:
     for path, entry in tree.items():
         entity_path = path.removeprefix(layout.CONFIG).removeprefix("/")
         if path.startswith(layout.CONFIG) and "/" in entity_path and not path.startswith(layout.CONFIG_CHANGES):
-            configs[entity_path] = decode_configs(path, entry.data)
+            try:
+                configs[entity_path] = decode_configs(path, entry.data)
+            except BadEntry as error:
+                log.error("configs are damaged, and none until they are set anew: %s", error)
+                configs[entity_path] = {}
     return configs
 
 

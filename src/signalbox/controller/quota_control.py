@@ -98,7 +98,7 @@ def _text(key: str, value: float, kind: QuotaType) -> str:
     if math.isnan(value) or value <= 0:
         raise KafkaError(Error.INVALID_REQUEST, f"Quota {key} must be greater than 0")
     if kind is QuotaType.DOUBLE:
-        return str(value)
+        return "Infinity" if math.isinf(value) else str(value)  # Python's "inf" is none of Java's words
     whole = math.floor(value + _EPSILON) if math.isfinite(value) else 0
     if abs(whole - value) > _EPSILON or whole > kind.value:
         raise KafkaError(Error.INVALID_REQUEST, f"Configuration {key} must be a {kind.name.title()} value")

@@ -14,13 +14,22 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
+from signalbox.common.long_work import breathe
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_batch import ControlBatch
 from signalbox.controller.decision import Decision
 from signalbox.controller.replay import replay
 from signalbox.controller.shared_commit import SharedMoved, commit_shared
 from signalbox.metadata.shared_changes import SharedChanges
-from signalbox.metadata.store.port import Fence, FencedOut, MetadataStore, Operation, in_commits
+from signalbox.metadata.store.port import (
+    BadOperation,
+    Fence,
+    FencedOut,
+    MetadataStore,
+    Operation,
+    in_commits,
+    refuse_bad_operation,
+)
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 
@@ -78,6 +87,9 @@ class Turn:
             self.taken.append(pending)
             try:
                 operations += await in_slices(partial(self._decide, pending))
+            except BadOperation as bad:
+                log.warning("a decision is refused, its outcome cannot be stored: %s", bad)
+                pending.fail(Error.INVALID_REQUEST)
             except Exception:
                 log.exception("a decision failed; nothing of it is stored")
                 pending.fail(Error.UNKNOWN_SERVER_ERROR)
@@ -102,6 +114,9 @@ class Turn:
         """What to store for one decision; nothing has changed when it fails. Breathes."""
         decision = pending.decide(self.context)
         after, stored = replay(self.context, decision.records)
+        for operation in stored:  # here it is one request's fault; at the store it would be the end of the term
+            breathe()
+            refuse_bad_operation(operation)
         self.context = after
         self.batch.add(after, decision.effects)
         self.decided.append((pending, decision))

@@ -150,7 +150,7 @@ class ChangeNotifications(Generic[Subject]):
 
 def _number(path: str) -> int:
     digits = path[-10:]
-    return int(digits) if digits.isdigit() else -1
+    return int(digits) if digits.isdecimal() else -1
 
 
 def _do_nothing() -> None:

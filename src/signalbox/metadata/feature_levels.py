@@ -31,11 +31,12 @@ SUPPORTED_FEATURES: LevelRanges = {"signalbox.version": (1, 1)}
 @dataclass(frozen=True, slots=True)
 class FinalizedFeatures:
     """Finalized levels by feature. `epoch` is -1 while nothing was ever stored. `enabled`: whether the entry is there
-    and says so."""
+    and says so. `damage`: why it cannot be read, "" where it can; then nothing else here is known."""
 
     levels: Levels = field(default_factory=dict)
     epoch: int = UNKNOWN_EPOCH
     enabled: bool = False
+    damage: str = ""
 
 
 NO_FEATURES = FinalizedFeatures()

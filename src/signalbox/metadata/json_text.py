@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from typing import Any
 
 
@@ -16,11 +18,33 @@ def encode_json(value: dict[str, Any]) -> bytes:
 
 
 def decode_json(data: bytes | None, entry: str) -> dict[str, Any]:
-    """The object in `data`; BadEntry when it is none."""
+    """The object in `data`; BadEntry when it is none, or when something in it could not be sent to anybody: a number
+    beyond 64 bits, half a surrogate pair."""
     try:
-        value = json.loads(data or b"")
-    except ValueError as error:
+        text = (data or b"").decode()
+        value = _DECODER.decode(text)
+        if _MAY_BE_HALF_A_PAIR.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
         raise BadEntry(f"{entry} holds no JSON: {error}") from error
     if not isinstance(value, dict):
         raise BadEntry(f"{entry} holds {type(value).__name__} where an object is expected")
     return value
+
+
+def _whole(text: str) -> int:
+    number = int(text)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{text[:30]} is beyond 64 bits")
+    return number
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:30]} is no finite number")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constant=_finite)
+_MAY_BE_HALF_A_PAIR = re.compile(r"\\u[dD]")

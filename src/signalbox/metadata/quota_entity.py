@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from enum import Enum
 from urllib.parse import unquote
@@ -67,6 +68,11 @@ def quota_keys(entity: Entity) -> Mapping[str, QuotaType]:
 
 
 def quotas_of(entity: Entity, configs: Mapping[str, str]) -> dict[str, float]:
-    """The quotas among an entity's configs; ValueError when one is no number."""
+    """The quotas among an entity's configs; ValueError when one is no rate. 0, which Kafka's older tools store, lets
+    nothing through."""
     known = quota_keys(entity)
-    return {key: float(value) for key, value in configs.items() if key in known}
+    quotas = {key: float(value) for key, value in configs.items() if key in known}
+    for key, rate in quotas.items():
+        if not 0 <= rate <= (float(known[key].value) or math.inf):
+            raise ValueError(f"{key} is {rate}, which is no {known[key].name.title()} from 0 on")
+    return quotas

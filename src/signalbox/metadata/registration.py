@@ -83,7 +83,7 @@ def decode_registration(broker_id: int, data: bytes | None) -> BrokerRegistratio
         return BrokerRegistration(
             broker_id=broker_id,
             endpoints=_endpoints(payload, version),
-            rack=payload.get("rack"),
+            rack=_rack(payload),
             timestamp_ms=int(payload.get("timestamp", 0)),
             jmx_port=int(payload["jmx_port"]),
             features={
@@ -114,6 +114,13 @@ def _parse_endpoint(text: str, protocols: dict[str, str] | None) -> Endpoint:
     # Before version 4 there is no map, and a listener's name is that of its protocol.
     protocol = SecurityProtocol[name if protocols is None else protocols[name]]
     return Endpoint(name, host.removeprefix("[").removesuffix("]"), int(port), protocol)
+
+
+def _rack(payload: dict[str, Any]) -> str | None:
+    rack = payload.get("rack")
+    if rack is not None and not isinstance(rack, str):
+        raise TypeError(f"the rack {rack!r} is no text")
+    return rack
 
 
 def _listener(payload: dict[str, Any], key: str) -> str | None:

@@ -25,6 +25,7 @@ from typing import Protocol
 
 # The smallest limit among the adapters' engines: ZooKeeper takes requests of 1,048,575 bytes, path and ACL included.
 MAX_ENTRY_BYTES = 1_000_000
+_FREE_PATH_BYTES = 1_024  # what a path has beyond this counts as data
 
 ROOT = "/"
 
@@ -135,6 +136,10 @@ class FencedOut(CommitRefused):
     """The fence has moved: another writer took over. Nothing of this commit, and of no later one, is applied."""
 
 
+class BadOperation(ValueError):
+    """A path or data that no engine has to hold; nothing was changed."""
+
+
 class CommitTooLarge(StoreError):
     """The commit is more than the engine takes at once; nothing was changed. See `max_commit_bytes`."""
 
@@ -217,16 +222,20 @@ def parent_of(path: str) -> str:
     return path.rpartition("/")[0] or ROOT
 
 
-def refuse_bad_operations(operations: Sequence[Operation]) -> None:
-    """ValueError for paths and data that not every engine behind the port could hold."""
+def refuse_bad_operations(operations: Iterable[Operation]) -> None:
+    """BadOperation for paths and data that not every engine behind the port could hold."""
     for operation in operations:
-        path = operation.path
-        if not path.startswith("/") or path == ROOT or "//" in path or path.endswith("/") or "\0" in path:
-            raise ValueError(f"{path!r} is not a path: expected /name/name")
-        data = getattr(operation, "data", None)
-        if data is None:
-            continue
-        if len(data) > MAX_ENTRY_BYTES:
-            raise ValueError(f"{path}: {len(data)} bytes exceed the {MAX_ENTRY_BYTES} an entry can hold")
-        if b"\0" in data:
-            raise ValueError(f"{path}: an entry holds text, and this data contains a NUL")
+        refuse_bad_operation(operation)
+
+
+def refuse_bad_operation(operation: Operation) -> None:
+    """`refuse_bad_operations` for one."""
+    path = operation.path
+    if not path.startswith("/") or path == ROOT or "//" in path or path.endswith("/") or "\0" in path:
+        raise BadOperation(f"{path!r} is not a path: expected /name/name")
+    data = getattr(operation, "data", None) or b""
+    size_bytes = len(path.encode()) + len(data)
+    if len(data) > MAX_ENTRY_BYTES or size_bytes > MAX_ENTRY_BYTES + _FREE_PATH_BYTES:
+        raise BadOperation(f"{path[:100]}: {size_bytes} bytes exceed the {MAX_ENTRY_BYTES} an entry can hold")
+    if b"\0" in data:
+        raise BadOperation(f"{path}: an entry holds text, and this data contains a NUL")

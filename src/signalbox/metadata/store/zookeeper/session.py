@@ -29,6 +29,7 @@ from kazoo.protocol.states import KazooState, KeeperState
 from signalbox.metadata.store.port import SessionLost, StoreError, StoreUnavailable
 from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
 from signalbox.metadata.store.zookeeper.connection import LoginConnection, Sockets
+from signalbox.metadata.store.zookeeper.discreet_log import hide_payloads
 
 log = logging.getLogger(__name__)
 
@@ -176,6 +177,7 @@ class _Client(KazooClient):  # type: ignore[misc]  # kazoo has no types
             connection_retry={"max_tries": -1, "max_delay": 1.0},
             handler=Sockets(access.tls),
         )
+        self.logger.addFilter(hide_payloads)  # one logger of all clients, which takes the same filter once
         if access.login is not None:
             kazoos: Any = self._connection
             self._connection: Any = LoginConnection(self, kazoos.retry_sleeper, self.logger, access.login)

@@ -26,9 +26,9 @@ from signalbox.network.idle_expiry import IdleExpiry
 from signalbox.network.jwks_keeper import JwksKeeper
 from signalbox.network.limits_reading import read_expiry_limits, read_limits, read_quotas
 from signalbox.network.listener import Listener
-from signalbox.network.listener_change import added_rows
 from signalbox.network.listener_security import ListenerSecurity
 from signalbox.network.listener_table import ListenerRow, ListenerTable
+from signalbox.network.listener_table_change import added_rows
 from signalbox.network.network_settings import NetworkSettings
 from signalbox.network.plane import CONTROL, CONTROLLER, DATA, Plane
 from signalbox.network.ports import NetworkPorts

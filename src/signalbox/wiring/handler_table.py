@@ -18,8 +18,8 @@ from signalbox.broker.handlers.alter_client_quotas import AlterClientQuotasHandl
 from signalbox.broker.handlers.alter_configs import AlterConfigsHandler
 from signalbox.broker.handlers.alter_replica_log_dirs import AlterReplicaLogDirsHandler
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
-from signalbox.broker.handlers.control_request import ControlRequestHandler
-from signalbox.broker.handlers.controller_request import ControllerRequestHandler
+from signalbox.broker.handlers.broker_to_controller import ControllerRequestHandler
+from signalbox.broker.handlers.controller_to_broker import ControlRequestHandler
 from signalbox.broker.handlers.create_partitions import CreatePartitionsHandler
 from signalbox.broker.handlers.create_topics import CreateTopicsHandler
 from signalbox.broker.handlers.delegation_tokens import ChangeTokenHandler, DescribeDelegationTokenHandler
@@ -68,7 +68,7 @@ from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.authorizer import Authorizer
 from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.principal import PrincipalSerde
-from signalbox.wiring.control_requests import ControlRequests
+from signalbox.wiring.controller_to_broker import ControlRequests
 from signalbox.wiring.delegation_tokens import DelegationTokens
 from signalbox.wiring.own_epochs import OwnEpochs
 

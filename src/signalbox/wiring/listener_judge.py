@@ -11,9 +11,9 @@ from signalbox.common.config_table import ConfigFault
 from signalbox.common.inter_broker_protocol import forwards
 from signalbox.common.listener_key import read_listener_key
 from signalbox.metadata.entity_config import Configs
-from signalbox.network.listener_change import change_faults
 from signalbox.network.listener_security import ListenerSecurity
 from signalbox.network.listener_table import ListenerTable, read_listener_table
+from signalbox.network.listener_table_change import change_faults
 from signalbox.network.network_settings import listener_prefix
 from signalbox.network.socket_server import SocketServer
 from signalbox.security.sasl.scram import ScramCredentials

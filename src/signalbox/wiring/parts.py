@@ -56,11 +56,11 @@ from signalbox.transport.long_lane import LongLane
 from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.wiring.audit_delivery import TopicDelivery
 from signalbox.wiring.authorizers import keep_acls, with_broker_principal_rule
+from signalbox.wiring.broker_to_controller import ChannelVersions
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.connection_audit import ConnectionEnds
-from signalbox.wiring.control_requests import ControlRequests
 from signalbox.wiring.controller_parts import build_controller
-from signalbox.wiring.controller_requests import ChannelVersions
+from signalbox.wiring.controller_to_broker import ControlRequests
 from signalbox.wiring.controller_ways import ControllerWays, build_controller_ways
 from signalbox.wiring.delegation_tokens import DelegationTokens, token_secret
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig

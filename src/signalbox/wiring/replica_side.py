@@ -27,9 +27,9 @@ from signalbox.storage.file_system import RealFileSystem
 from signalbox.storage.log_manager import LogManager
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.long_lane import LongLane
+from signalbox.wiring.broker_to_controller import ChannelAlterPartition
 from signalbox.wiring.cluster_view import CachedClusterView
 from signalbox.wiring.configuration import NodeConfig
-from signalbox.wiring.controller_requests import ChannelAlterPartition
 from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog
 from signalbox.wiring.delegation_tokens import DelegationTokens
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig

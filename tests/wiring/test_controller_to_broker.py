@@ -7,7 +7,7 @@ from typing import Any
 
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest as Update
-from signalbox.wiring.control_requests import ControlRequests
+from signalbox.wiring.controller_to_broker import ControlRequests
 from tests.broker.asking import update
 
 

@@ -12,7 +12,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.controller_requests import ChannelAlterPartition, ChannelVersions
+from signalbox.wiring.broker_to_controller import ChannelAlterPartition, ChannelVersions
 
 
 class Channel:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.handlers.control_request import ControlRequestHandler
+from signalbox.broker.handlers.controller_to_broker import ControlRequestHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from signalbox.network.listener_change import added_rows, change_faults, removed_names
 from signalbox.network.listener_table import ListenerTable, read_listener_table
+from signalbox.network.listener_table_change import added_rows, change_faults, removed_names
 
 LISTENERS = "CLIENT://127.0.0.1:9101,REPLICATION://127.0.0.1:9102"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.handlers.controller_request import ControllerRequestHandler
+from signalbox.broker.handlers.broker_to_controller import ControllerRequestHandler
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.waiting import until
+from tests.waiting import until
 
 
 def rows(text: str) -> dict[str, list[str]]:

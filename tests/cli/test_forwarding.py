@@ -14,7 +14,7 @@ import pytest
 
 from signalbox.cli.forwarding import forwarding_state
 from signalbox.testing.cluster import Cluster
-from tests.cli.waiting import hear_ctrl_c
+from tests.cli.ctrl_c import hear_ctrl_c
 
 pytestmark = pytest.mark.spec("F16")
 

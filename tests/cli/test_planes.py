@@ -18,7 +18,7 @@ from signalbox.cli.planes import listener_states
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header
 from signalbox.testing.cluster import Cluster
-from tests.cli.waiting import hear_ctrl_c
+from tests.cli.ctrl_c import hear_ctrl_c
 
 _HEAD = ["broker", "plane", "listener", "connections", "queue", "queue ms", "idle", "requests", "refused", "expired"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from signalbox.client.admin import AdminClient
 from signalbox.client.topic_admin import NewTopic
 from signalbox.testing.cluster import Cluster
-from tests.cli.waiting import until
+from tests.waiting import until
 
 
 def create(cluster: Cluster, topic: str, *replicas: int) -> None:

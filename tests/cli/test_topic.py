@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cli.waiting import until
+from tests.waiting import until
 
 
 def partitions_of(described: str) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from signalbox.cli.main import app
-from tests.cli.waiting import hear_ctrl_c
+from tests.cli.ctrl_c import hear_ctrl_c
 
 UP = [sys.executable, "-c", "from signalbox.cli.main import run; run()", "up", "--port", "0"]
 

@@ -32,13 +32,6 @@ def hurried(bootstrap: str, **fields: Any) -> ClientSettings:
     return ClientSettings(bootstrap=parse_bootstrap_servers(bootstrap), **given)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
-    """Look again until `condition` holds."""
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - what is waited for has no event
-            await asyncio.sleep(0.005)
-
-
 def with_client(
     test: Callable[[LoopbackCluster, Switchboard, ClusterClient], Awaitable[None]], size: int = 3, **fields: Any
 ) -> None:

@@ -13,10 +13,10 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_cluster import DescribeClusterResponse
 from signalbox.protocol.messages.metadata import MetadataRequest
-from tests.client.crossed_cluster import until
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.client.test_admin import with_admin
 from tests.client.test_topic_admin import created
+from tests.waiting import until_true
 
 
 def test_only_what_waiting_heals_is_asked_again() -> None:
@@ -82,7 +82,7 @@ def test_each_change_goes_to_the_least_loaded_broker_and_nobody_looks_for_the_co
         under_way = []
         for number in range(3):
             under_way.append(asyncio.ensure_future(admin.create_topic(f"t-{number}")))
-            await until(lambda count=number + 1: sum(asked()) == count)
+            await until_true(lambda count=number + 1: sum(asked()) == count)
         assert asked() == [1, 1, 1]
         may_answer.set()
         assert {outcome.error for outcome in await asyncio.gather(*under_way)} == {Error.NONE}

@@ -17,8 +17,8 @@ from signalbox.protocol.codec_errors import EncodeError
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
-from tests.client.crossed_cluster import until
 from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
+from tests.waiting import until_true
 
 SETTINGS = ConnectionSettings(client_id="1", connect_timeout_ms=1_000, request_timeout_ms=300)
 
@@ -117,7 +117,7 @@ def test_a_broker_that_dies_is_noticed_at_once_and_met_again_when_it_returns() -
     async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
         await channel.send(UpdateMetadataRequest())
         await broker.stop()
-        await until(lambda: bool(unreachable))
+        await until_true(lambda: bool(unreachable))
         assert set(unreachable) == {2}
         waiting = channel.send(UpdateMetadataRequest())
         await broker.start()
@@ -129,7 +129,7 @@ def test_a_broker_that_dies_is_noticed_at_once_and_met_again_when_it_returns() -
 def test_a_misrouted_channel_counts_and_tries_on() -> None:
     async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
         waiting = channel.send(UpdateMetadataRequest())
-        await until(lambda: channel.misroutes >= 2)
+        await until_true(lambda: channel.misroutes >= 2)
         assert not control(broker)
         assert not waiting.done()
         assert unreachable == []

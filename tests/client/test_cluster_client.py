@@ -22,8 +22,9 @@ from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, Elect
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.testing.switchboard import Switchboard
-from tests.client.crossed_cluster import crossed_cluster, hurried, until, with_client
+from tests.client.crossed_cluster import crossed_cluster, hurried, with_client
 from tests.client.loopback_cluster import LoopbackCluster, Script
+from tests.waiting import until_true
 
 NO_TOPICS = MetadataRequest(topics=[])
 
@@ -92,15 +93,15 @@ def test_swapped_addresses_are_refused_and_healed_without_the_callers_help() -> 
         refusal = await refused(client, 2)
         assert "wanted node 2 of cluster cluster-A" in str(refusal)
         assert client.rebootstraps == 1
-        await until(lambda: 2 in client.view.nodes)
+        await until_true(lambda: 2 in client.view.nodes)
         with pytest.raises((Misrouted, NoUsableNode)):
             await client.request(2, NO_TOPICS)
-        await until(lambda: any(row.set_aside for row in client.routes()))
+        await until_true(lambda: any(row.set_aside for row in client.routes()))
         assert (await client.request(1, NO_TOPICS)).cluster_id == "cluster-A"
         assert (await client.request_any(NO_TOPICS)).cluster_id == "cluster-A"
         started = asyncio.get_running_loop().time()
         await board.restore()
-        await until(lambda: not any(row.set_aside for row in client.routes()))
+        await until_true(lambda: not any(row.set_aside for row in client.routes()))
         assert asyncio.get_running_loop().time() - started < 2.0
         assert (await client.request(2, NO_TOPICS)).cluster_id == "cluster-A"
 
@@ -116,7 +117,7 @@ def test_a_permanent_swap_costs_few_rebootstraps_and_leaves_the_third_node_alone
                 with pytest.raises((Misrouted, NoUsableNode, ConnectionLost)):
                     await client.request(node_id, NO_TOPICS)
             await asyncio.sleep(0.02)
-        await until(lambda: sum(row.set_aside for row in client.routes()) == 2)
+        await until_true(lambda: sum(row.set_aside for row in client.routes()) == 2)
         assert client.rebootstraps == 1
         await client.request(1, NO_TOPICS)
         connections = cluster.brokers[1].connections
@@ -133,11 +134,11 @@ def test_metadata_with_a_better_address_ends_the_quarantine() -> None:
         await client.request_any(NO_TOPICS)
         board.swap("2", "3")
         await refused(client, 2)
-        await until(lambda: 2 in client.view.nodes)
+        await until_true(lambda: 2 in client.view.nodes)
         with pytest.raises((Misrouted, NoUsableNode)):
             await client.request(2, NO_TOPICS)
         cluster.advertised[2] = cluster.brokers[2].address
-        await until(lambda: client.view.nodes[2].address == cluster.brokers[2].address)
+        await until_true(lambda: client.view.nodes[2].address == cluster.brokers[2].address)
         assert (await client.request(2, NO_TOPICS)).cluster_id == "cluster-A"
 
     with_client(test)
@@ -208,7 +209,7 @@ def test_when_no_node_is_left_the_client_starts_over_and_comes_back() -> None:
             await board.refuse(name)
         cluster.advertised = {1: cluster.brokers[1].address}
         assert (await client.request_any(NO_TOPICS)).cluster_id == "cluster-A"
-        await until(lambda: list(client.view.nodes) == [1])
+        await until_true(lambda: list(client.view.nodes) == [1])
         assert client.rebootstraps >= 1
 
     with_client(test, reconnect_backoff_ms=200, reconnect_backoff_max_ms=200)

@@ -11,8 +11,9 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.switchboard import Switchboard
-from tests.client.crossed_cluster import until, with_client
+from tests.client.crossed_cluster import with_client
 from tests.client.loopback_cluster import LoopbackCluster
+from tests.waiting import until_true
 
 NO_TOPICS = MetadataRequest(topics=[])
 
@@ -40,7 +41,7 @@ def test_the_least_loaded_node_is_one_with_a_connection_and_little_to_do() -> No
         for node_id in (1, 2):
             cluster.brokers[node_id].scripts[ApiKey.METADATA] = slow
         busy = [asyncio.ensure_future(client.request(node_id, NO_TOPICS)) for node_id in (1, 2)]
-        await until(lambda: all(keeper.pool.load(node_id)[1] for node_id in (1, 2)))
+        await until_true(lambda: all(keeper.pool.load(node_id)[1] for node_id in (1, 2)))
         nodes = [keeper.least_loaded_node() for _ in range(4)]
         assert {node.node_id for node in nodes if node is not None} == {3}
         one = keeper.least_loaded_node(exclude=[3])
@@ -65,7 +66,7 @@ def test_metadata_with_129_makes_the_client_start_over() -> None:
 
         script_metadata(cluster, refuse_once)
         client.keeper.refresh_soon()
-        await until(lambda: client.rebootstraps == 1 and client.keeper.machine.phase is Phase.STEADY)
+        await until_true(lambda: client.rebootstraps == 1 and client.keeper.machine.phase is Phase.STEADY)
         assert sorted(client.view.nodes) == [1, 2, 3]
 
     with_client(test)
@@ -81,12 +82,12 @@ def test_metadata_without_brokers_is_not_adopted() -> None:
 
         script_metadata(cluster, empty)
         client.keeper.refresh_soon()
-        await until(lambda: client.keeper.machine.phase is Phase.OVERDUE)
+        await until_true(lambda: client.keeper.machine.phase is Phase.OVERDUE)
         assert sorted(client.view.nodes) == [1, 2, 3]
         assert client.rebootstraps == 0
         for broker in cluster.brokers.values():
             broker.scripts.clear()
-        await until(lambda: client.keeper.machine.phase is Phase.STEADY)
+        await until_true(lambda: client.keeper.machine.phase is Phase.STEADY)
 
     with_client(test)
 
@@ -100,7 +101,7 @@ def test_metadata_that_cannot_be_had_for_long_makes_the_client_start_over() -> N
 
         script_metadata(cluster, nothing)
         client.keeper.refresh_soon()
-        await until(lambda: client.rebootstraps >= 1)
+        await until_true(lambda: client.rebootstraps >= 1)
         for broker in cluster.brokers.values():
             broker.scripts.clear()
         assert (await client.request_any(NO_TOPICS)).cluster_id == "cluster-A"
@@ -123,7 +124,7 @@ def test_a_late_answer_to_a_forgotten_generation_is_not_adopted() -> None:
         assert keeper.machine.generation == old + 1
         keeper.note_misroute(node, old)
         assert keeper.machine.generation == old + 1
-        await until(lambda: len(client.view.nodes) == 3)
+        await until_true(lambda: len(client.view.nodes) == 3)
 
     with_client(test)
 
@@ -134,7 +135,7 @@ def test_topics_that_were_asked_for_stay_asked_for() -> None:
         await client.topic("t2")
         client.keeper.refresh_soon()
         requests = [row for broker in cluster.brokers.values() for row in broker.seen(ApiKey.METADATA)]
-        await until(lambda: any([t.name for t in row.topics] == ["t1", "t2"] for row in requests), 2)
+        await until_true(lambda: any([t.name for t in row.topics] == ["t1", "t2"] for row in requests), 2)
         keys = {key.purpose for key, _ in client.keeper.pool.connections()}
         assert Purpose.METADATA in keys
 

@@ -15,8 +15,8 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.envelope import EnvelopeResponse
-from tests.client.crossed_cluster import until
 from tests.client.loopback_cluster import LoopbackCluster
+from tests.waiting import until_true
 
 SETTINGS = ConnectionSettings(client_id="9", connect_timeout_ms=1_000, request_timeout_ms=2_000)
 
@@ -75,14 +75,14 @@ def test_an_envelope_carries_the_request_byte_for_byte_with_principal_and_addres
 
 def test_the_controllers_versions_are_known_before_any_request() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, channel: ControllerChannel) -> None:
-        await until(lambda: channel.api_ranges is not None)
+        await until_true(lambda: channel.api_ranges is not None)
         assert channel.api_ranges is not None
         assert channel.api_ranges.range_of(ApiKey.CREATE_TOPICS) == (2, 7)
         cluster.brokers[2].max_versions[ApiKey.CREATE_TOPICS] = 5
         lookup.controller_id = 2
         channel.controller_changed()
         assert channel.api_ranges is None
-        await until(lambda: channel.api_ranges is not None)
+        await until_true(lambda: channel.api_ranges is not None)
         assert channel.api_ranges.range_of(ApiKey.CREATE_TOPICS) == (2, 5)
         assert not cluster.brokers[2].seen(ApiKey.ENVELOPE)
 
@@ -143,10 +143,10 @@ def test_requests_that_were_under_way_when_the_controller_died_are_sent_again_in
 
         cluster.brokers[1].scripts[ApiKey.ENVELOPE] = never
         asked = [asyncio.ensure_future(channel.envelope(b"%d" % i, b"", b"")) for i in range(3)]
-        await until(lambda: bool(cluster.brokers[1].seen(ApiKey.ENVELOPE)))
+        await until_true(lambda: bool(cluster.brokers[1].seen(ApiKey.ENVELOPE)))
         lookup.controller_id = None
         await cluster.brokers[1].stop()
-        await until(lambda: channel.queue_length == 3)
+        await until_true(lambda: channel.queue_length == 3)
         asked.append(asyncio.ensure_future(channel.envelope(b"3", b"", b"")))
         lookup.controller_id = 2
         channel.controller_changed()
@@ -169,7 +169,7 @@ def test_a_silent_controller_costs_the_deadline_and_a_late_answer_is_ignored() -
             await channel.envelope(b"x", b"", b"", timeout_ms=50)
         cluster.brokers[1].scripts[ApiKey.ENVELOPE] = echo
         assert (await channel.envelope(b"y", b"", b"")).response_data == b"y"
-        await until(lambda: channel.in_flight == 0)
+        await until_true(lambda: channel.in_flight == 0)
 
     with_channel(test)
 
@@ -235,11 +235,11 @@ def test_a_full_queue_times_out_at_once() -> None:
 def test_a_bad_route_to_the_controller_is_counted_and_tried_again() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, channel: ControllerChannel) -> None:
         good = cluster.brokers[1].address
-        await until(lambda: channel.api_ranges is not None)
+        await until_true(lambda: channel.api_ranges is not None)
         cluster.brokers[1].address = cluster.brokers[2].address
         channel.controller_changed()
         asked = asyncio.ensure_future(channel.envelope(b"x", b"", b""))
-        await until(lambda: cluster.brokers[2].refused >= 2)
+        await until_true(lambda: cluster.brokers[2].refused >= 2)
         cluster.brokers[1].address = good
         assert (await asked).response_data == b"x"
 

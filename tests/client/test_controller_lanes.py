@@ -10,10 +10,10 @@ from signalbox.client.failures import AuthenticationRefused, ClientFailure
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.security.sasl.plain import ListedPasswords, PlainMechanism
-from tests.client.crossed_cluster import until
 from tests.client.loopback_cluster import LoopbackCluster
 from tests.client.test_client_security import authenticate_with
 from tests.client.test_controller_channel import Lookup
+from tests.waiting import until_true
 
 Refusals = list[ClientFailure]
 
@@ -60,11 +60,11 @@ def test_lanes_are_added_while_all_are_busy_and_no_more_than_allowed() -> None:
 def test_a_lane_that_is_cut_is_opened_again_without_being_asked() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, lanes: ControllerLanes, refusals: Refusals) -> None:
         lanes.open_soon()
-        await until(lambda: lanes.api_ranges is not None)
+        await until_true(lambda: lanes.api_ranges is not None)
         await cluster.brokers[1].stop()
-        await until(lambda: lanes.api_ranges is None)
+        await until_true(lambda: lanes.api_ranges is None)
         await cluster.brokers[1].start()
-        await until(lambda: lanes.api_ranges is not None)
+        await until_true(lambda: lanes.api_ranges is not None)
 
     with_lanes(test)
 
@@ -77,12 +77,12 @@ def test_only_a_controller_that_was_reached_and_then_refuses_is_told() -> None:
         lookup.controller_id = 2
         lanes.open_soon()
         asked = lookup.asked
-        await until(lambda: lookup.asked > asked + 2)
+        await until_true(lambda: lookup.asked > asked + 2)
         assert told == [], "never reached: perhaps it is this broker that is cut off"
         lookup.controller_id = 1
-        await until(lambda: lanes.api_ranges is not None)
+        await until_true(lambda: lanes.api_ranges is not None)
         await cluster.brokers[1].stop()
-        await until(lambda: len(told) >= 2)
+        await until_true(lambda: len(told) >= 2)
         assert set(told) == {1}
 
     with_lanes(test)
@@ -107,7 +107,7 @@ def test_credentials_that_are_refused_are_told() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, lanes: ControllerLanes, refusals: Refusals) -> None:
         authenticate_with(cluster.brokers[1], PlainMechanism(ListedPasswords({"broker": "right"})))
         lanes.open_soon()
-        await until(lambda: bool(refusals))
+        await until_true(lambda: bool(refusals))
         assert isinstance(refusals[0], AuthenticationRefused)
 
     security = ConnectionSecurity(sasl=sasl_login("PLAIN", "broker", "wrong"))

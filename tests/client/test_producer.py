@@ -14,8 +14,9 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.produce import ProduceResponse
 from signalbox.protocol.records.batch_header import iter_batch_headers
 from signalbox.testing.switchboard import Switchboard
-from tests.client.crossed_cluster import until, with_client
+from tests.client.crossed_cluster import with_client
 from tests.client.loopback_cluster import LoopbackCluster
+from tests.waiting import until_true
 
 EAGER = ProducerSettings(linger_ms=1)
 
@@ -186,16 +187,16 @@ def test_a_swap_under_load_loses_nothing_repeats_nothing_and_keeps_the_order() -
 
         async with Producer(client, EAGER) as producer:
             load = [asyncio.ensure_future(produce(producer, topic)) for topic in sent]
-            await until(lambda: all(arrived(cluster, topic) > 20 for topic in sent))
+            await until_true(lambda: all(arrived(cluster, topic) > 20 for topic in sent))
             board.swap("2", "3")
-            await until(
+            await until_true(
                 lambda: client.rebootstraps >= 1 and cluster.brokers[2].refused + cluster.brokers[3].refused >= 2
             )
             during = arrived(cluster, "t1")
-            await until(lambda: arrived(cluster, "t1") > during + 20)  # the third broker's partition keeps flowing
+            await until_true(lambda: arrived(cluster, "t1") > during + 20)  # the third broker's partition keeps flowing
             await board.restore()
             after = {topic: arrived(cluster, topic) for topic in sent}
-            await until(lambda: all(arrived(cluster, topic) > after[topic] + 20 for topic in sent))
+            await until_true(lambda: all(arrived(cluster, topic) > after[topic] + 20 for topic in sent))
             stop.set()
             await asyncio.gather(*load)
         for topic, expected in sent.items():

@@ -13,8 +13,8 @@ from signalbox.client.replica_channel import ReplicaChannel, open_replica_channe
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.transport.data_loop import DataLoop
-from tests.client.crossed_cluster import until
 from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
+from tests.waiting import until_true
 
 SETTINGS = ConnectionSettings(connect_timeout_ms=1_000, request_timeout_ms=1_000)
 WHO = Identity("cluster-A", 1)
@@ -108,7 +108,7 @@ def test_the_owner_is_told_once_when_the_leader_hangs_up() -> None:
         broker.scripts[ApiKey.FETCH] = lambda request, version: None
         answers: list[Any] = []
         channel.send(fetch(), 12, answers.append)
-        await until(lambda: bool(told))
+        await until_true(lambda: bool(told))
         assert [type(failure) for failure in told] == [ConnectionLost]
         channel.send(fetch(), 12, answers.append)
         assert answers == []
@@ -127,7 +127,7 @@ def test_an_answer_that_does_not_come_closes_the_channel() -> None:
         told: list[ClientFailure] = []
         channel.on_closed = told.append
         channel.send(fetch(), 12, lambda answer: None, timeout_ms=50)
-        await until(lambda: bool(told))
+        await until_true(lambda: bool(told))
         assert "no answer within 50 ms" in str(told[0])
 
     with_broker(test)
@@ -140,7 +140,7 @@ def test_garbage_closes_the_channel_and_not_the_loop() -> None:
         told: list[ClientFailure] = []
         channel.on_closed = told.append
         channel.send(fetch(), 12, lambda answer: None)
-        await until(lambda: bool(told))
+        await until_true(lambda: bool(told))
         assert isinstance(told[0], PeerBroke)
         del broker.scripts[ApiKey.FETCH]
         again = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)

@@ -9,8 +9,8 @@ from signalbox.client.quarantine import Quarantine
 from signalbox.client.rebootstrap import Rebootstrap, RecoveryPolicy
 from signalbox.client.rebootstrap_table import Action
 from signalbox.client.route_prober import RouteProber
-from tests.client.crossed_cluster import until
 from tests.client.loopback_cluster import LoopbackCluster
+from tests.waiting import until_true
 
 
 def test_a_route_is_probed_until_it_leads_to_its_node() -> None:
@@ -30,19 +30,19 @@ def test_a_route_is_probed_until_it_leads_to_its_node() -> None:
             prober.probe_due(now_ms - 1)
             prober.probe_due(now_ms)
             prober.probe_due(now_ms)
-            await until(lambda: probed == [False])
+            await until_true(lambda: probed == [False])
             assert (broker.refused, machine.quarantine.routes[route].refusals) == (1, 2)
             assert machine.quarantine.routes[route].probe_at_ms > began_ms + 50
 
             await broker.stop()
             prober.probe_due(machine.quarantine.routes[route].probe_at_ms)
-            await until(lambda: probed == [False, False])
+            await until_true(lambda: probed == [False, False])
             assert machine.quarantine.routes[route].refusals == 2, "a refused connect is no refused identity"
 
             broker.node_id = 1
             await broker.start()
             prober.probe_due(machine.quarantine.routes[route].probe_at_ms)
-            await until(lambda: probed == [False, False, True])
+            await until_true(lambda: probed == [False, False, True])
             assert not machine.quarantine.holds(route)
             await prober.close()
 
@@ -62,7 +62,7 @@ def test_without_a_known_cluster_a_probe_proves_nothing() -> None:
             probed: list[bool] = []
             prober = RouteProber(machine, ConnectionSettings(), probed.append)
             prober.probe_due(asyncio.get_running_loop().time() * 1000)
-            await until(lambda: probed == [False])
+            await until_true(lambda: probed == [False])
             assert machine.quarantine.holds(route)
             await prober.close()
 

@@ -24,8 +24,8 @@ from signalbox.protocol.messages.sasl_handshake import SaslHandshakeResponse
 from signalbox.security.oauth.login_token import TokenUnavailable
 from signalbox.security.sasl.oauthbearer import OAuthBearerClientExchange
 from signalbox.transport.data_loop import DataLoop
-from tests.client.crossed_cluster import until
 from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
+from tests.waiting import until_true
 
 pytestmark = pytest.mark.spec("L7")
 SECURED = ConnectionSettings(
@@ -93,7 +93,7 @@ def test_a_busy_connection_is_left_when_its_answers_are_there_and_the_pool_makes
         node = Node(1, Address(*broker.address))
         first = await pool.get(node)
         answer = asyncio.ensure_future(first.request(MetadataRequest(topics=[])))
-        await until(lambda: first.leaving)
+        await until_true(lambda: first.leaving)
         second = await pool.get(node)
         assert second is not first
         assert first.is_open

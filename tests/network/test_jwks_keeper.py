@@ -16,20 +16,13 @@ from signalbox.network.jwks_keeper import JwksKeeper, RefreshTimes
 from signalbox.security.oauth.key_set import KeySetError
 from signalbox.transport.url_fetch import FetchFailed, FetchRequest
 from tests.security.issuer import Endpoint, Issuer, answering, key_file, key_set
+from tests.waiting import until
 
 ONE, TWO = Issuer(key_id="one"), Issuer("ES256", "two")
 
 
 def keeper(url: str, *, now: Callable[[], float] = time.monotonic, deadline_s: float = 5, **times: float) -> JwksKeeper:
     return JwksKeeper(FetchRequest(url=url, deadline_s=deadline_s), RefreshTimes(**times), now)
-
-
-def until(true: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 20
-    pause = threading.Event()
-    while not true():
-        assert time.monotonic() < deadline, what
-        pause.wait(0.01)
 
 
 def test_fetched_once_and_then_from_time_to_time() -> None:

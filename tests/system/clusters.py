@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
-Found = TypeVar("Found")
 BROKERS = (1, 2, 3)
 # Every listener has an address of its own, so that one found where it does not belong can be told.
 HOSTS: Mapping[str, str] = {
@@ -88,12 +85,3 @@ def controller_id(cluster: ProcessCluster) -> int:
         if awake and metric(cluster, node_id, "kafka_controller_kafkacontroller_activecontrollercount"):
             return node_id
     return -1
-
-
-def until(ask: Callable[[], Found], what: str, timeout_s: float = 60.0) -> Found:
-    """Ask again until the answer is true; it. AssertionError after the deadline. For what no event tells."""
-    deadline = time.monotonic() + timeout_s
-    while not (found := ask()):
-        assert time.monotonic() < deadline, f"not within {timeout_s:.0f} s: {what}"
-        time.sleep(0.05)
-    return found

@@ -21,10 +21,11 @@ pytest.register_assert_rewrite(
 from signalbox.protocol.api_table import ApiKey  # noqa: E402
 from signalbox.protocol.messages.metadata import MetadataRequest  # noqa: E402
 from signalbox.testing.process_cluster import ProcessCluster  # noqa: E402
-from tests.system.clusters import RoutedCluster, routed_cluster, until  # noqa: E402
+from tests.system.clusters import RoutedCluster, routed_cluster  # noqa: E402
 from tests.system.guarded import Guarded  # noqa: E402
 from tests.system.secured import properties  # noqa: E402
 from tests.system.wire import dial  # noqa: E402
+from tests.waiting import until  # noqa: E402
 
 MakeTopic = Callable[..., str]
 

@@ -32,7 +32,8 @@ from signalbox.protocol.messages.describe_acls import DescribeAclsRequest
 from signalbox.security.acl import AclOperation as OwnAclOperation
 from signalbox.security.sasl.scram_messages import salted_password
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.system.clusters import BROKERS, QUICK, controller_id, until
+from tests.system.clusters import BROKERS, QUICK, controller_id
+from tests.waiting import until
 
 _LISTENERS = ("CLIENT", "REPLICATION", "CONTROL")
 SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required"

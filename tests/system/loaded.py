@@ -22,7 +22,8 @@ from signalbox.testing.chaos.stores import STORES
 from signalbox.testing.chaos.verdict import judge
 from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.system.clusters import QUICK, until
+from tests.system.clusters import QUICK
+from tests.waiting import until
 
 TOPIC = "loaded"
 PARTITIONS = 3

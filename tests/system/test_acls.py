@@ -23,7 +23,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
 from signalbox.protocol.messages.describe_acls import DescribeAclsRequest
 from signalbox.security.acl import AclOperation as Op
-from tests.system.clusters import BROKERS, controller_id, until
+from tests.system.clusters import BROKERS, controller_id
 from tests.system.console_tools import tool
 from tests.system.guarded import (
     Guarded,
@@ -43,6 +43,7 @@ from tests.system.guarded import (
     tools_login,
 )
 from tests.system.provision import command, java_class
+from tests.waiting import until
 
 NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
 pytestmark = pytest.mark.timeout(240)

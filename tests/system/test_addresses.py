@@ -15,9 +15,10 @@ from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.protocol.records.record_batch import Record, encode_batch
-from tests.system.clusters import BROKERS, HOSTS, RoutedCluster, until
+from tests.system.clusters import BROKERS, HOSTS, RoutedCluster
 from tests.system.conftest import MakeTopic
 from tests.system.wire import Wire, dial
+from tests.waiting import until
 
 
 def on_listener(cluster: RoutedCluster, listener: str) -> Iterator[Wire]:

@@ -30,8 +30,9 @@ from tests.system.attackers import (
     process_id,
     resident_mib,
 )
-from tests.system.clusters import QUICK, metric, until
+from tests.system.clusters import QUICK, metric
 from tests.system.wire import dial
+from tests.waiting import until
 
 _CAP = 20
 _RATE = 10

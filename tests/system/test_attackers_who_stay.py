@@ -31,8 +31,9 @@ from tests.system.attackers import (
     request,
     resident_mib,
 )
-from tests.system.clusters import QUICK, metric, until
+from tests.system.clusters import QUICK, metric
 from tests.system.wire import Closed, Wire, dial, log_in
+from tests.waiting import until
 
 _PATIENCE_S = 2.0
 _SWEEPS_S = 3.0  # what is due is closed at the next look, once a second; the machine may be busy

@@ -8,10 +8,11 @@ from functools import partial
 
 import pytest
 
-from tests.system.clusters import RoutedCluster, until
+from tests.system.clusters import RoutedCluster
 from tests.system.conftest import MakeTopic
 from tests.system.console_tools import tool, tried
 from tests.system.provision import command, java_class
+from tests.waiting import until
 
 NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
 pytestmark = pytest.mark.timeout(240)

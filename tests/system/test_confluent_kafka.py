@@ -13,8 +13,8 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewPartitions
 
-from tests.system.clusters import until
 from tests.system.conftest import MakeTopic
+from tests.waiting import until
 
 
 def produce(bootstrap: str, topic: str, values: list[str], **settings: Any) -> list[Message]:

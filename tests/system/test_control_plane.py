@@ -20,8 +20,9 @@ from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
-from tests.system.clusters import RoutedCluster, metric, until
+from tests.system.clusters import RoutedCluster, metric
 from tests.system.wire import dial
+from tests.waiting import until
 
 _ADMITTED = {
     ApiKey.LEADER_AND_ISR,

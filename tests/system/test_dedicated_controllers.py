@@ -32,10 +32,11 @@ from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.security.certificates import Authority
 from tests.system import provision
-from tests.system.clusters import QUICK, controller_id, metric, until
+from tests.system.clusters import QUICK, controller_id, metric
 from tests.system.console_tools import tool
 from tests.system.provision import command, jars
 from tests.system.wire import Wire, dial, log_in
+from tests.waiting import until
 
 NEEDS = (partial(command, "javac"), partial(jars, "tools"))
 pytestmark = [pytest.mark.timeout(240), pytest.mark.spec("F15")]

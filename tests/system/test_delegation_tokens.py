@@ -38,7 +38,7 @@ from signalbox.testing.chaos.state_reader import state_in_file
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
-from tests.system.clusters import BROKERS, QUICK, until
+from tests.system.clusters import BROKERS, QUICK
 from tests.system.console_tools import tool
 from tests.system.guarded import (
     ADMIN_PASSWORD,
@@ -53,6 +53,7 @@ from tests.system.guarded import (
 )
 from tests.system.provision import command, jars
 from tests.system.wire import Closed, Wire, dial, log_in, log_in_by_scram
+from tests.waiting import until
 
 NEEDS = (partial(command, "javac"), partial(jars, "tools"))
 pytestmark = [pytest.mark.timeout(240), pytest.mark.spec("F2")]

@@ -25,8 +25,8 @@ from signalbox.testing.free_ports import free_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
-from tests.system.clusters import until
 from tests.system.wire import Closed, Wire, log_in, log_in_by_scram
+from tests.waiting import until
 
 NEEDS = (provision.zookeeper, partial(provision.jars, "kafka39"))
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("F2")]

@@ -20,8 +20,8 @@ from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlt
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster
 from tests.security.certificates import Authority
-from tests.system.clusters import until
 from tests.system.wire import Wire, framed, log_in
+from tests.waiting import until
 
 _Alter = IncrementalAlterConfigsRequest
 BROKER, SET, DELETE = 4, 0, 1

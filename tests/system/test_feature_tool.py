@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.system.clusters import QUICK, RoutedCluster, until
+from tests.system.clusters import QUICK, RoutedCluster
 from tests.system.console_tools import tool, tried
 from tests.system.provision import command, java_class
+from tests.waiting import until
 
 NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
 pytestmark = pytest.mark.timeout(240)

@@ -15,9 +15,10 @@ from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.envelope import EnvelopeRequest
 from signalbox.security.principal import DefaultPrincipalBuilder, KafkaPrincipal
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.system.clusters import BROKERS, controller_id, until
+from tests.system.clusters import BROKERS, controller_id
 from tests.system.secured import LISTENERS, USERS, envelope, topics_of
 from tests.system.wire import Wire, dial, log_in
+from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.spec("F4")]
 

@@ -18,8 +18,9 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.testing.chaos.state_reader import state_in_file
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.system.clusters import QUICK, metric, until
+from tests.system.clusters import QUICK, metric
 from tests.system.wire import dial
+from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.spec("F5", "M3")]
 

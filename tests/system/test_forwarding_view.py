@@ -16,8 +16,9 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.testing.chaos.state_reader import state_in_file
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.system.clusters import QUICK, until
+from tests.system.clusters import QUICK
 from tests.system.wire import Wire
+from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.spec("F16")]
 _TIMEOUT_MS = 2_000

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.system.clusters import RoutedCluster, line_of, metric, until
+from tests.system.clusters import RoutedCluster, line_of, metric
 from tests.system.conftest import MakeTopic
 from tests.system.provision import command, java_class
+from tests.waiting import until
 
 NEEDS = (partial(java_class, "Clients.java", "clients"),)
 pytestmark = pytest.mark.timeout(240)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 
-from tests.system.clusters import until
 from tests.system.conftest import MakeTopic
+from tests.waiting import until
 
 
 def read_all(consumer: Any, count: int, timeout_s: float = 30) -> list[Any]:

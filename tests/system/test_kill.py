@@ -12,8 +12,9 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from tests.system.clusters import controller_id, metric, until
+from tests.system.clusters import controller_id, metric
 from tests.system.loaded import SESSION_S, TOPIC, LoadedCluster, loaded_cluster
+from tests.waiting import until
 
 pytestmark = pytest.mark.timeout(240)
 

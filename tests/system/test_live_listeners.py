@@ -18,11 +18,12 @@ from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlt
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster
 from signalbox.testing.free_ports import neighbouring_ports
-from tests.system.clusters import BROKERS, until
+from tests.system.clusters import BROKERS
 from tests.system.console_tools import tool
 from tests.system.loaded import LoadedCluster, loaded_cluster
 from tests.system.provision import command, java_class
 from tests.system.wire import Wire
+from tests.waiting import until
 
 NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
 pytestmark = pytest.mark.timeout(180)

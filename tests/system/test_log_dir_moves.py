@@ -14,9 +14,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.system.clusters import QUICK, until
+from tests.system.clusters import QUICK
 from tests.system.console_tools import tool
 from tests.system.provision import command, java_class
+from tests.waiting import until
 
 NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]

@@ -15,9 +15,10 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.system.clusters import BROKERS, QUICK, controller_id, until
+from tests.system.clusters import BROKERS, QUICK, controller_id
 from tests.system.secured import create
 from tests.system.wire import Closed, Wire, dial
+from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.spec("F9")]
 

@@ -27,10 +27,10 @@ from signalbox.client.admin import AdminClient as SignalboxAdmin
 from signalbox.common.ids import TopicPartition as SignalboxPartition
 from signalbox.testing.chaos.state_reader import state_in_file
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.system.clusters import until
 from tests.system.conftest import MakeTopic
 from tests.system.console_tools import tool
 from tests.system.provision import command, java_class
+from tests.waiting import until
 
 NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
 pytestmark = pytest.mark.timeout(240)

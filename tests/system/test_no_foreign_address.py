@@ -21,8 +21,8 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 from signalbox.testing.cluster import Cluster
 from signalbox.testing.fuzz.any_request import TOPIC, AnyRequest, changes_the_cluster
-from tests.system.clusters import until
 from tests.system.wire import Closed, Wire, framed
+from tests.waiting import until
 
 # No listener has the address that the test itself dials from, nor one that is the beginning of another's.
 HOSTS = {"FRONTQZ": "127.0.0.21", "INTERQZ": "127.0.0.22", "CONTROLQZ": "127.0.0.23", "GUESTQZ": "127.0.0.24"}

@@ -16,9 +16,9 @@ from signalbox.protocol.messages.create_topics import CreateTopicsRequest, Creat
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster
-from tests.system.clusters import until
 from tests.system.console_tools import tool
 from tests.system.wire import Wire
+from tests.waiting import until
 
 _Topic = CreateTopicsRequest.CreatableTopic
 

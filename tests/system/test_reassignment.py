@@ -15,8 +15,8 @@ from signalbox.client.admin import AdminClient
 from signalbox.common.ids import TopicPartition
 from signalbox.storage.file_names import partition_of
 from tests.system import provision
-from tests.system.clusters import until
 from tests.system.loaded import PARTITIONS, TOPIC, LoadedCluster, loaded_cluster
+from tests.waiting import until
 
 pytestmark = pytest.mark.timeout(240)
 T = TypeVar("T")

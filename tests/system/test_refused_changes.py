@@ -16,9 +16,10 @@ from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.attackers import Bystander
-from tests.system.clusters import BROKERS, RoutedCluster, controller_id, until
+from tests.system.clusters import BROKERS, RoutedCluster, controller_id
 from tests.system.secured import USERS, admin_of, create, topics_of
 from tests.system.wire import Wire, dial, log_in
+from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.spec("F2")]
 

@@ -14,10 +14,11 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from tests.system.clusters import BROKERS, until
+from tests.system.clusters import BROKERS
 from tests.system.console_tools import tool
 from tests.system.guarded import Guarded, admin_of, let_in, set_user, tools_login
 from tests.system.provision import command, java_class
+from tests.waiting import until
 
 NEEDS = (partial(command, "javac"), partial(java_class, "Tools.java", "tools"))
 pytestmark = pytest.mark.timeout(240)

@@ -16,9 +16,10 @@ from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.system.clusters import BROKERS, controller_id, metric, until
+from tests.system.clusters import BROKERS, controller_id, metric
 from tests.system.secured import LISTENERS, USERS, admin_of, create, envelope, topics_of
 from tests.system.wire import dial, log_in
+from tests.waiting import until
 
 _REFUSED = "kafka_network_socketserver_refusals_total"
 

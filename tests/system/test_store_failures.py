@@ -23,9 +23,10 @@ from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
 from tests.system import provision
-from tests.system.clusters import QUICK, until
+from tests.system.clusters import QUICK
 from tests.system.loaded import SESSION_S, TOPIC, LoadedCluster
 from tests.system.test_zookeeper_cluster import create
+from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M1", "M3")]
 

@@ -13,7 +13,7 @@ from signalbox.client.config_admin import ConfigChange, ConfigResource, Resource
 from signalbox.client.topic_admin import NewTopic
 from signalbox.common.ids import TopicPartition
 from signalbox.testing.cluster import Cluster
-from tests.system.clusters import until
+from tests.waiting import until
 
 TOPIC = "moving"
 RATE = 500_000

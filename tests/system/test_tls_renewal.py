@@ -12,8 +12,8 @@ from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from signalbox.testing.cluster import Cluster
-from tests.system.clusters import until
 from tests.system.provision import command
+from tests.waiting import until
 
 PASSWORD = "store-secret"
 KEY = "listener.name.client.ssl.keystore.location"

@@ -20,9 +20,10 @@ from signalbox.metadata import layout
 from signalbox.security import acl
 from signalbox.security.acl_filter import AclFilter
 from tests.system import provision
-from tests.system.clusters import BROKERS, until
+from tests.system.clusters import BROKERS
 from tests.system.loaded import TOPIC, LoadedCluster, loaded_cluster, read_by_a_group
 from tests.system.steady_admin import SHARED, Anywhere, LookedUp, SteadyAdmin
+from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(480), pytest.mark.slow, pytest.mark.spec("F17")]
 

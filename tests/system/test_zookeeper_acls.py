@@ -28,9 +28,10 @@ from confluent_kafka.admin import (
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
-from tests.system.clusters import QUICK, until
+from tests.system.clusters import QUICK
 from tests.system.guarded import let_in, login, signalbox
 from tests.system.test_zookeeper_cluster import kafka39, shell
+from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M2")]
 

@@ -21,11 +21,12 @@ from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
 from tests.system import provision
-from tests.system.clusters import QUICK, until
+from tests.system.clusters import QUICK
 from tests.system.loaded import PARTITIONS, SESSION_S, TOPIC, LoadedCluster, loaded_cluster
 from tests.system.test_kill import (  # run here on this file's `loaded`
     test_a_controller_that_sleeps_longer_than_its_session_is_fenced as test_a_sleeping_controller_is_fenced,
 )
+from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.spec("M1", "M3")]
 __all__ = ["test_a_sleeping_controller_is_fenced"]

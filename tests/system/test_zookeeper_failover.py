@@ -15,8 +15,9 @@ from signalbox.testing.chaos.state_reader import StateReader, state_in_zookeeper
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
-from tests.system.clusters import QUICK, until
+from tests.system.clusters import QUICK
 from tests.system.test_zookeeper_cluster import create
+from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M3")]
 

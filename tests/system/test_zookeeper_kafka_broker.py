@@ -21,9 +21,10 @@ from signalbox.testing.free_ports import free_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
-from tests.system.clusters import QUICK, until
+from tests.system.clusters import QUICK
 from tests.system.test_zookeeper_cluster import create
 from tests.system.wire import dial
+from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M2")]
 

@@ -8,7 +8,7 @@ from signalbox.metadata.entity_config import Configs, encode_config_change, enco
 from signalbox.metadata.layout import CONFIG_CHANGE_PREFIX
 from signalbox.metadata.store.port import Create, Write
 from signalbox.testing.cluster import Cluster
-from tests.system.clusters import until
+from tests.waiting import until
 
 PATH = "/config/brokers/1"
 

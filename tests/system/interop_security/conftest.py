@@ -10,10 +10,10 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from confluent_kafka.cimpl import NewTopic
 
-from tests.system.clusters import until
 from tests.system.interop_security.clients import Clients
 from tests.system.interop_security.matrix import KINDS, cells
 from tests.system.interop_security.secured_cluster import BROKERS, PASSWORD, USER, SecuredCluster
+from tests.waiting import until
 
 
 def topic_of(row: str, client: str) -> str:

@@ -1,0 +1,26 @@
+"""Waiting for what no event tells: asked again until it is so."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+Found = TypeVar("Found")
+
+
+def until(ask: Callable[[], Found], what: str = "it is so", timeout_s: float = 60.0) -> Found:
+    """Ask again until the answer is true; it. AssertionError after the deadline."""
+    deadline = time.monotonic() + timeout_s
+    while not (found := ask()):
+        assert time.monotonic() < deadline, f"not within {timeout_s:.0f} s: {what}"
+        time.sleep(0.05)
+    return found
+
+
+async def until_true(holds: Callable[[], bool], timeout_s: float = 5.0) -> None:
+    """The same in an event loop, which goes on meanwhile. TimeoutError after the deadline."""
+    async with asyncio.timeout(timeout_s):
+        while not holds():  # noqa: ASYNC110 - what is waited for has no event
+            await asyncio.sleep(0.005)

@@ -234,6 +234,22 @@ def test_tokens_too(run: Callable[[Scenario], None]) -> None:
     run(scenario)
 
 
+def test_what_no_store_can_hold_is_refused_at_once(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        await create_roots(nodes[0].store, TOKEN_FOLDERS)
+        below = own_changes(nodes[1], given=replace(inputs(), token_secret=TokenSecret("s3cret")))
+        renewer = CreateDelegationTokenRequest.CreatableRenewers(principal_type="User", principal_name="x" * 30_000)
+        body = CreateDelegationTokenRequest(max_lifetime_ms=-1, renewers=[renewer] * 40)
+        refused: Any = await below.handle(
+            ApiKey.CREATE_DELEGATION_TOKEN, TokenRequest(KafkaPrincipal("User", "alice"), body)
+        )
+        assert refused.error_code == Error.INVALID_REQUEST
+        await stop(nodes)
+
+    run(scenario)
+
+
 def test_who_missed_much_looks_at_everything(run: Callable[[Scenario], None]) -> None:
     async def scenario(participant: Callable[[], Any]) -> None:
         nodes = await start_three(participant)

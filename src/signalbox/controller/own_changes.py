@@ -32,7 +32,7 @@ from signalbox.metadata.acl_entries import ROOT_OF
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.shared_changes import decode_shared_changes, shared_paths
-from signalbox.metadata.store.port import CommitRefused, Fence, MetadataStore, StoreError, in_commits
+from signalbox.metadata.store.port import BadOperation, CommitRefused, Fence, MetadataStore, StoreError, in_commits
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
@@ -132,6 +132,9 @@ class OwnChanges:
         while True:
             try:
                 decision = await self._try(key, request)
+            except BadOperation as bad:
+                log.warning("%s is refused, its outcome cannot be stored: %s", key.name, bad)
+                return refuse(key, request, Error.INVALID_REQUEST)
             except CommitRefused as refused:
                 log.debug("%s is decided again: %s", key.name, refused)
             except (StoreError, BadEntry) as error:

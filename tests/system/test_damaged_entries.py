@@ -1,0 +1,91 @@
+"""Entries in ZooKeeper that another program has damaged: the controller that follows is elected and works, says what
+cannot be read, and writes nothing over it; the next one reads what was mended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from kazoo.client import KazooClient
+
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.update_features import UpdateFeaturesRequest
+from signalbox.testing.process_cluster import ProcessCluster
+from signalbox.testing.zookeeper import ensemble
+from tests.system import provision
+from tests.system.clusters import BROKERS, QUICK, controller_id
+from tests.system.test_delegation_tokens import create_topic
+from tests.system.wire import dial
+from tests.waiting import until
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.spec("M3")]
+
+DAMAGED = {
+    "/feature": b'{"version":2,"status":1,"features":{"signalbox.version":{"max_version_level":1e999}}}',
+    "/delegation_token/tokens/torn": b'{"version":3,"owner":',
+    "/delegation_token/tokens/late": b'{"version":3,"tokenId":"late","expiryTimestamp":99999999999999999999}',
+    "/signalbox_shared_changes": b"[" * 100_000,
+    "/brokers/ids/nobody": b"{}",
+    "/config/users/zoe": b'{"version":1,"config":[]}',
+    "/config/clients/app": b'{"version":1,"config":{"producer_byte_rate":"NaN"}}',
+    "/config/ips/127.0.0.1": b'{"version":1,"config":{"connection_creation_rate":"Infinity"}}',
+}
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[tuple[ProcessCluster, KazooClient]]:
+    provision.zookeeper()
+    with ensemble(tmp_path / "zookeeper") as (server,):
+        connect = f"{server.address}/damaged"
+        over = {**QUICK, "metadata.store": f"zookeeper:{connect}", "delegation.token.secret.key": "of this test"}
+        with ProcessCluster(tmp_path / "cluster", len(BROKERS), overrides=over) as cluster:
+            zookeeper = KazooClient(connect)
+            zookeeper.start()
+            yield cluster, zookeeper
+            zookeeper.stop()
+            zookeeper.close()
+
+
+def finalize(cluster: ProcessCluster, level: int) -> tuple[Error, str]:
+    update = UpdateFeaturesRequest.FeatureUpdateKey(feature="signalbox.version", max_version_level=level)
+    with dial(cluster, controller_id(cluster)) as wire:
+        answer = wire.ask(ApiKey.UPDATE_FEATURES, 1, UpdateFeaturesRequest(feature_updates=[update]))
+    return Error.of(answer.error_code), answer.error_message or ""
+
+
+def next_controller(cluster: ProcessCluster) -> None:
+    """Kill the controller; another is there when this returns, and the killed one is not."""
+    killed = controller_id(cluster)
+    cluster.kill(killed)
+    until(lambda: controller_id(cluster) not in (-1, killed), "another controller")
+
+
+def test_the_next_controller_works_and_overwrites_nothing(running: tuple[ProcessCluster, KazooClient]) -> None:
+    cluster, zookeeper = running
+    whole, _ = zookeeper.get("/feature")
+    for path, data in DAMAGED.items():
+        zookeeper.ensure_path(path)
+        zookeeper.set(path, data)
+    next_controller(cluster)
+    with dial(cluster, controller_id(cluster)) as wire:
+        assert create_topic(wire, "made-meanwhile") is Error.NONE
+    error, words = finalize(cluster, 1)
+    assert error is Error.FEATURE_UPDATE_FAILED
+    assert "/feature" in words
+    for path, data in DAMAGED.items():
+        if path != "/signalbox_shared_changes":  # history, which begins anew with each change
+            assert zookeeper.get(path)[0] == data
+    log = cluster.brokers[controller_id(cluster)].log_file.read_text()
+    for path in ("/feature", "/delegation_token/tokens/torn", "/brokers/ids/nobody", "/config/users/zoe"):
+        assert path in log
+    assert "Traceback" not in log
+
+    zookeeper.set("/feature", whole)
+    for broker in cluster.brokers.values():
+        if not broker.running:
+            cluster.start_broker(broker.node_id)
+    next_controller(cluster)
+    until(partial(lambda: finalize(cluster, 1)[0] is Error.NONE), "a level")

@@ -6,7 +6,7 @@ import pytest
 
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.common.properties_file import Properties
-from signalbox.wiring.config_check import check_node_config
+from signalbox.wiring.check.config_check import check_node_config
 from signalbox.wiring.guards import ConfigRefused, read_guards
 from tests.wiring.settings import OF_CONTROLLER, VALUES, config_of
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.audit_event import AuditKind
+from signalbox.wiring.check.without_effect import WITHOUT_EFFECT
 from signalbox.wiring.configuration import NODE_CONFIG
 from signalbox.wiring.reference import PAGES, audit_page, configuration_page
-from signalbox.wiring.without_effect import WITHOUT_EFFECT
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -24,9 +24,9 @@ from signalbox.network.listener_table import ListenerTable, read_listener_table,
 from signalbox.network.network_settings import read_network_settings
 from signalbox.replication.config_rows import REPLICATION_CONFIG
 from signalbox.storage.config_rows import STORAGE_CONFIG
-from signalbox.wiring.config_warnings import config_warnings
+from signalbox.wiring.check.config_warnings import config_warnings
+from signalbox.wiring.check.metrics_port import check_metrics_port
 from signalbox.wiring.metadata_store import check_store
-from signalbox.wiring.metrics_port import check_metrics_port
 
 NODE_CONFIG = ConfigTable(
     [

@@ -16,13 +16,13 @@ from signalbox.common.clock import SystemClock
 from signalbox.metadata.cluster_id import read_or_create_cluster_id
 from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.port import MetadataStore
+from signalbox.wiring.check.taken_ids import refuse_taken_id
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_node_parts import ControllerNodeParts, build_controller_node
 from signalbox.wiring.finalized_features import refuse_unsupported_features
 from signalbox.wiring.housekeeping import repeat
 from signalbox.wiring.metadata_store import open_store, refuse_unfinished_copy
 from signalbox.wiring.own_registration import own_controller_registration
-from signalbox.wiring.taken_ids import refuse_taken_id
 
 log = logging.getLogger(__name__)
 

@@ -18,14 +18,14 @@ from signalbox.metadata.layout import controller_id_path, create_roots
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
+from signalbox.wiring.check.taken_addresses import refuse_taken_addresses
+from signalbox.wiring.check.taken_ids import refuse_taken_id
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.finalized_features import refuse_unsupported_features
 from signalbox.wiring.housekeeping import Housekeeping
 from signalbox.wiring.metadata_store import open_store, refuse_unfinished_copy
 from signalbox.wiring.own_registration import own_controller_registration, own_registration
 from signalbox.wiring.parts import NodeParts, build_parts
-from signalbox.wiring.taken_addresses import refuse_taken_addresses
-from signalbox.wiring.taken_ids import refuse_taken_id
 
 log = logging.getLogger(__name__)
 

@@ -68,8 +68,8 @@ from signalbox.wiring.finalized_features import follow_features
 from signalbox.wiring.guards import Guards, read_guards
 from signalbox.wiring.handler_table import HandlerParts, build_handlers
 from signalbox.wiring.hot_path import build_hot_path
-from signalbox.wiring.listener_reload import ListenerReload
-from signalbox.wiring.live_listeners import build_live_listeners
+from signalbox.wiring.listeners.live_listeners import build_live_listeners
+from signalbox.wiring.listeners.reload import ListenerReload
 from signalbox.wiring.log_dir_failures import LogDirFailures
 from signalbox.wiring.metrics_page import MetricsPage
 from signalbox.wiring.own_epochs import OwnEpochs

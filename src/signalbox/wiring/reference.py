@@ -16,7 +16,7 @@ from signalbox.metadata.config_rows import METADATA_CONFIG
 from signalbox.network.config_rows import NETWORK_CONFIG
 from signalbox.replication.config_rows import REPLICATION_CONFIG
 from signalbox.storage.config_rows import STORAGE_CONFIG
-from signalbox.wiring.without_effect import WITHOUT_EFFECT
+from signalbox.wiring.check.without_effect import WITHOUT_EFFECT
 
 _SECTIONS: tuple[tuple[str, ConfigTable], ...] = (
     ("Broker", BROKER_CONFIG),

@@ -20,7 +20,7 @@ from signalbox.metadata.store.port import StoreError
 from signalbox.network.descriptors import raise_limit
 from signalbox.protocol.error_table import KafkaError
 from signalbox.transport.poll_gaps import MeasuredLoop
-from signalbox.wiring.config_check import check_node_config
+from signalbox.wiring.check.config_check import check_node_config
 from signalbox.wiring.config_file import ConfigFileError, read_config_file
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_node import ControllerNode

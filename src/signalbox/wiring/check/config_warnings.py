@@ -14,8 +14,8 @@ from signalbox.network.config_rows import MECHANISM_KEYS, PREFIXED_KEYS
 from signalbox.network.listener_table import ListenerTable
 from signalbox.network.plane import CONTROL, CONTROLLER
 from signalbox.network.sasl_mechanisms import CALLBACK_KEY
-from signalbox.wiring.keys_of_kafka import KEYS_OF_KAFKA
-from signalbox.wiring.without_effect import WITHOUT_EFFECT
+from signalbox.wiring.check.keys_of_kafka import KEYS_OF_KAFKA
+from signalbox.wiring.check.without_effect import WITHOUT_EFFECT
 
 _SHOWN_CHARACTERS = 600
 _LISTENER_PREFIX = "listener.name."

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.wiring.check import check_files
+from signalbox.wiring.check.files import check_files
 from tests.wiring.test_serve import properties
 
-BAD = Path(__file__).parents[1] / "data" / "bad-configs"
+BAD = Path(__file__).parents[2] / "data" / "bad-configs"
 # An audit hook hears of every socket, database, folder and written file of the process (PEP 578).
 WATCHED = """
 import json, sys
@@ -22,7 +22,7 @@ def hear(event, arguments):
     if event in ("socket.bind", "socket.connect", "sqlite3.connect", "os.mkdir", "os.rename", "os.remove") or writes:
         touched.append([event, str(arguments[0])])
 from pathlib import Path
-from signalbox.wiring.check import check_files
+from signalbox.wiring.check.files import check_files
 from signalbox.wiring.serve import load_config
 sys.dont_write_bytecode = True
 sys.addaudithook(hear)
@@ -62,14 +62,14 @@ def test_files_with_faults_of_their_own_are_not_compared(tmp_path: Path) -> None
 
 
 def test_the_example_would_start() -> None:
-    found = check_files([Path(__file__).parents[2] / "examples" / "server.properties"])
+    found = check_files([Path(__file__).parents[3] / "examples" / "server.properties"])
     assert (found.unreadable, found.faults, found.compared) == ([], [], 1)
 
 
 @pytest.mark.spec("F15")
 def test_the_example_of_a_controller_and_its_broker_would_be_one_cluster() -> None:
     names = ("controller.properties", "broker-with-controllers.properties")
-    found = check_files([Path(__file__).parents[2] / "examples" / name for name in names])
+    found = check_files([Path(__file__).parents[3] / "examples" / name for name in names])
     assert (found.unreadable, found.faults, found.compared) == ([], [], 2)
     assert [file.name for file in found.files] == ["controller 101", "broker 1"]
 

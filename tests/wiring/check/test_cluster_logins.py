@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.wiring import cluster_logins as rules
-from signalbox.wiring.checked_broker import CheckedBroker
+from signalbox.wiring.check import cluster_logins as rules
+from signalbox.wiring.check.checked_broker import CheckedBroker
 from tests.security.certificates import Authority
-from tests.wiring.brokers import broker
+from tests.wiring.check.brokers import broker
 
 MAP = "CLIENT:PLAINTEXT,REPLICATION:{},CONTROL:PLAINTEXT"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -23,7 +23,7 @@ from signalbox.security.jaas import LoginModule
 from signalbox.security.sasl.plain import PLAIN
 from signalbox.security.sasl.scram import NoCredentials
 from signalbox.security.tls.handshake_problem import handshake_problem
-from signalbox.wiring.checked_broker import CheckedBroker
+from signalbox.wiring.check.checked_broker import CheckedBroker
 from signalbox.wiring.outbound import mechanism_key, outbound_security
 
 _CALLBACK_KEY = "sasl.server.callback.handler.class"

@@ -6,10 +6,10 @@ import pytest
 
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.properties_file import parse_properties
-from signalbox.wiring.config_warnings import doubtful_keys, mechanisms_not_enabled
+from signalbox.wiring.check.config_warnings import doubtful_keys, mechanisms_not_enabled
+from signalbox.wiring.check.keys_of_kafka import KEYS_OF_KAFKA
+from signalbox.wiring.check.without_effect import WITHOUT_EFFECT
 from signalbox.wiring.configuration import NODE_CONFIG, read_node_config
-from signalbox.wiring.keys_of_kafka import KEYS_OF_KAFKA
-from signalbox.wiring.without_effect import WITHOUT_EFFECT
 from tests.wiring.settings import VALUES, config_of
 
 PROTOCOLS = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from signalbox.broker.own_configs import OwnConfigs
 from signalbox.metadata.registration_keeper import RegistrationKeeper
 from signalbox.network.socket_server import SocketServer
-from signalbox.wiring.listener_judge import ListenerJudge
-from signalbox.wiring.listener_reload import ListenerReload, Renewed
+from signalbox.wiring.listeners.judge import ListenerJudge
+from signalbox.wiring.listeners.reload import ListenerReload, Renewed
+from signalbox.wiring.listeners.tls_renewal import TlsRenewal
 from signalbox.wiring.own_registration import own_registration
 from signalbox.wiring.replica_side import Surroundings
 from signalbox.wiring.stored_users import StoredUsers
-from signalbox.wiring.tls_renewal import TlsRenewal
 
 
 def build_live_listeners(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from signalbox.common.properties_file import Properties
+from signalbox.wiring.check.keys_of_kafka import KEYS_OF_KAFKA
+from signalbox.wiring.check.without_effect import WITHOUT_EFFECT
 from signalbox.wiring.configuration import NODE_CONFIG, read_node_config
-from signalbox.wiring.keys_of_kafka import KEYS_OF_KAFKA
-from signalbox.wiring.without_effect import WITHOUT_EFFECT
 from tests.wiring.settings import VALUES
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from signalbox.common.config_table import ConfigFault
-from signalbox.wiring import cluster_agreement, cluster_clashes, cluster_logins, cluster_roles
-from signalbox.wiring.checked_broker import CheckedBroker
-from signalbox.wiring.config_check import check_node_config
+from signalbox.wiring.check import cluster_agreement, cluster_clashes, cluster_logins, cluster_roles
+from signalbox.wiring.check.checked_broker import CheckedBroker
+from signalbox.wiring.check.config_check import check_node_config
+from signalbox.wiring.check.listener_summary import ListenerSummary, summarise
 from signalbox.wiring.config_file import ConfigFileError, read_config_file
-from signalbox.wiring.listener_summary import ListenerSummary, summarise
 
 _Rule = Callable[[Sequence[CheckedBroker]], Iterator[ConfigFault]]
 

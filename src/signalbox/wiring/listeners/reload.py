@@ -21,10 +21,10 @@ from signalbox.metadata.store.port import StoreError
 from signalbox.network.binding import BindError
 from signalbox.network.socket_server import SocketServer
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
-from signalbox.wiring.listener_judge import ListenerJudge, Proposal
+from signalbox.wiring.listeners.judge import ListenerJudge, Proposal
+from signalbox.wiring.listeners.tls_renewal import TlsRenewal
 from signalbox.wiring.peer_security import PeerSecurity
 from signalbox.wiring.principals import Principals
-from signalbox.wiring.tls_renewal import TlsRenewal
 
 DRAIN_SECONDS = 2.0  # for clients of a listener that was removed, to hear of it and go elsewhere
 _RETRY_S = 5.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.wiring.checked_broker import host_identity, share_host, share_store
-from tests.wiring.brokers import broker
+from signalbox.wiring.check.checked_broker import host_identity, share_host, share_store
+from tests.wiring.check.brokers import broker
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.protocol.api_table import ApiKey
 from signalbox.security.tls.contexts import client_context
+from signalbox.wiring.listeners.tls_renewal import TlsRenewal
 from signalbox.wiring.peer_security import PeerSecurity
-from signalbox.wiring.tls_renewal import TlsRenewal
 from tests.network.serving import configured, serving
 from tests.security.certificates import Authority
 from tests.security.tls.handshakes import AUTHORITY, TRUSTING

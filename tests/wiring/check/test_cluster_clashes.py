@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.wiring.cluster_clashes import same_address_told, same_id, same_log_dirs, same_port
-from tests.wiring.brokers import broker
+from signalbox.wiring.check.cluster_clashes import same_address_told, same_id, same_log_dirs, same_port
+from tests.wiring.check.brokers import broker
 
 SQLITE = "sqlite:/tmp/m.db"
 

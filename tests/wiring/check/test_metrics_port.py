@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from signalbox.common.properties_file import Properties
+from signalbox.wiring.check.metrics_port import same_address
 from signalbox.wiring.configuration import read_node_config
-from signalbox.wiring.metrics_port import same_address
 from tests.wiring.settings import VALUES
 
 LISTENERS = "CLIENT://{host}:9092,REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:0"

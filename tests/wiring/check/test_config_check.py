@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signalbox.common.properties_file import Properties, parse_properties
-from signalbox.wiring.config_check import check_node_config
+from signalbox.wiring.check.config_check import check_node_config
 from signalbox.wiring.configuration import NODE_CONFIG
 from tests.security.certificates import Authority
 from tests.wiring.settings import VALUES

@@ -20,8 +20,8 @@ from signalbox.security.sasl.scram import ScramCredentials
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.guards import Doors, read_doors
+from signalbox.wiring.listeners.tls_renewal import TlsChange, TlsRenewal
 from signalbox.wiring.principals import principal_faults
-from signalbox.wiring.tls_renewal import TlsChange, TlsRenewal
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from signalbox.common.config_table import ConfigFault
 from signalbox.network.controller_listeners import CONTROLLER_NAMES, PROCESS_ROLES
 from signalbox.network.listener_entry import PROTOCOL_MAP
-from signalbox.wiring.checked_broker import CheckedBroker
+from signalbox.wiring.check.checked_broker import CheckedBroker
 
 
 def somebody_leads(nodes: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.wiring import cluster_agreement as rules
-from tests.wiring.brokers import broker
+from signalbox.wiring.check import cluster_agreement as rules
+from tests.wiring.check.brokers import broker
 
 MAP = "CLIENT:PLAINTEXT,REPLICATION:{},CONTROL:PLAINTEXT,INTERNAL:PLAINTEXT"
 INTERNAL = "CLIENT://h2:1,REPLICATION://h2:2,CONTROL://h2:3,INTERNAL://h2:4"

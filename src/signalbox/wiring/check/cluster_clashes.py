@@ -12,8 +12,8 @@ from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import Endpoint, host_port
 from signalbox.network.listener_entry import LISTENERS
 from signalbox.network.listener_table import ListenerRow
-from signalbox.wiring.checked_broker import CheckedBroker, host_identity, share_host
-from signalbox.wiring.metrics_port import same_address
+from signalbox.wiring.check.checked_broker import CheckedBroker, host_identity, share_host
+from signalbox.wiring.check.metrics_port import same_address
 
 _METRICS_PORT = "metrics.http.port"
 

@@ -12,7 +12,7 @@ from signalbox.metadata.layout import BROKER_IDS, create_roots
 from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
-from signalbox.wiring.taken_addresses import refuse_taken_addresses
+from signalbox.wiring.check.taken_addresses import refuse_taken_addresses
 from tests.wiring.settings import config_of
 
 NAMES = ("CLIENT", "REPLICATION", "CONTROL")

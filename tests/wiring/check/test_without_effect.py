@@ -17,12 +17,12 @@ from signalbox.controller.settings import ControllerSettings
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.storage.log_config import LogConfig
+from signalbox.wiring.check.without_effect import WITHOUT_EFFECT
 from signalbox.wiring.configuration import NODE_CONFIG
-from signalbox.wiring.without_effect import WITHOUT_EFFECT
 
 SOURCES = Path(signalbox.__file__).parent
 # Rooms that set configs of others, and the list itself.
-NOT_READERS = ("testing/", "cli/", "pipeline/", "wiring/without_effect.py", "wiring/keys_of_kafka.py")
+NOT_READERS = ("testing/", "cli/", "pipeline/", "wiring/check/without_effect.py", "wiring/check/keys_of_kafka.py")
 # The topics' rows repeat broker keys as synonyms; a room's own rows may stand beside what reads them, so there a name
 # must stand twice. A row's name in the rows of another room is another key of the same name.
 TOPIC_ROWS = "common/topic_config.py"

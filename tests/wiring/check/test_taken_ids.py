@@ -10,7 +10,7 @@ from signalbox.common.start_refused import StartRefused
 from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
-from signalbox.wiring.taken_ids import refuse_taken_id
+from signalbox.wiring.check.taken_ids import refuse_taken_id
 from tests.wiring.settings import controller_config_of
 
 CONFIG = controller_config_of(broker__session__timeout__ms="100")

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from signalbox.wiring import check, cluster_roles
-from signalbox.wiring.check import compare
-from signalbox.wiring.checked_broker import CheckedBroker
-from tests.wiring.brokers import broker, controller
+from signalbox.wiring.check import cluster_roles, files
+from signalbox.wiring.check.checked_broker import CheckedBroker
+from signalbox.wiring.check.files import compare
+from tests.wiring.check.brokers import broker, controller
 from tests.wiring.settings import OF_CONTROLLER
 
 MAP = OF_CONTROLLER["listener.security.protocol.map"]
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.spec("F15")
 
 
 def found(nodes: Sequence[CheckedBroker]) -> list[str]:
-    return [str(fault) for fault in compare(check._FAULTS, nodes)]
+    return [str(fault) for fault in compare(files._FAULTS, nodes)]
 
 
 def test_brokers_and_controllers_that_fit() -> None:
     nodes = [broker(1, **SERVING), broker(2, **SERVING), controller(101), controller(102)]
     assert found(nodes) == []
-    assert compare(check._NOTES, nodes) == []
+    assert compare(files._NOTES, nodes) == []
 
 
 def test_nobody_leads() -> None:

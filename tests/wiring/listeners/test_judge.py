@@ -6,7 +6,7 @@ import pytest
 
 from signalbox.metadata.entity_config import Configs
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.listener_judge import ListenerJudge
+from signalbox.wiring.listeners.judge import ListenerJudge
 
 
 def judge(cluster: Cluster) -> ListenerJudge:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.wiring.listener_summary import ListenerSummary, summarise
+from signalbox.wiring.check.listener_summary import ListenerSummary, summarise
 from tests.wiring.settings import config_of
 
 

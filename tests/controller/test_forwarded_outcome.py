@@ -19,6 +19,7 @@ from signalbox.controller.replay import replay
 from signalbox.controller.token_control import TokenRequest, create_delegation_token
 from signalbox.metadata.layout import FORWARDED, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Create
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
@@ -132,3 +133,18 @@ def test_outcomes_go_when_they_are_settled_or_too_old(
         context = after(context, decided_once(decide, asked(number))(context))
     context = after(context, decided_once(decide, next_request)(context))
     assert set(context.forwarded) == left
+
+
+def test_what_is_damaged_answers_nobody_and_goes_with_what_is_over(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await create_roots(store)
+        bad_data = {"1-10-1": b"[", "1-10-2": b"{}", "1-10-3": b'{"expires":"soon"}'}
+        bad_names = dict.fromkeys(("x", "1-2", "01-2-3", "1-2-3-4", "-1-2-3"), b'{"expires":5}')
+        await store.commit([Create(f"{FORWARDED}/{name}", data) for name, data in (bad_data | bad_names).items()])
+        outcomes = outcomes_of(await store.read_tree(FORWARDED))
+        assert {key: kept.expires_ms for key, kept in outcomes.items()} == {(1, 10, number): 0 for number in (1, 2, 3)}
+        for name in bad_data | bad_names:
+            assert f"{FORWARDED}/{name} " in caplog.text
+
+    asyncio.run(run())

@@ -9,6 +9,8 @@ An outcome goes when its broker says that it has been answered, or when its time
 from __future__ import annotations
 
 import base64
+import logging
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -27,6 +29,9 @@ from signalbox.protocol.message import Message
 
 _Key = tuple[int, int, int]
 _DROPPED_AT_ONCE = 100
+_NAMES = re.compile(r"-".join([r"(0|[1-9][0-9]*)"] * 3))
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +80,24 @@ def outcomes_of(tree: Mapping[str, Entry]) -> dict[_Key, KeptOutcome]:
     """The stored outcomes, as the context holds them."""
     found: dict[_Key, KeptOutcome] = {}
     for path, entry in tree.items():
-        if path != FORWARDED and entry.data is not None:
-            broker_id, broker_epoch, number = map(int, path.rpartition("/")[2].split("-"))
-            found[broker_id, broker_epoch, number] = KeptOutcome(_said(entry.data)["expires"], entry.data)
+        if path == FORWARDED or entry.data is None:
+            continue
+        named = _NAMES.fullmatch(path.removeprefix(f"{FORWARDED}/"))
+        if named is None:
+            log.error("%s is named after no forwarded change", path)
+            continue
+        broker_id, broker_epoch, number = map(int, named.groups())
+        found[broker_id, broker_epoch, number] = KeptOutcome(_expires_ms(path, entry.data), entry.data)
     return found
+
+
+def _expires_ms(path: str, stored: bytes) -> int:
+    """0 for what is damaged: nobody can be answered by it, so it goes with the first that are over."""
+    try:
+        return int(_said(stored)["expires"])
+    except (KeyError, TypeError, ValueError) as error:
+        log.error("%s holds no outcome of a forwarded change: %r", path, error)
+        return 0
 
 
 def _ended(outcomes: Mapping[_Key, KeptOutcome], asked: ForwardedRequest) -> Iterator[_Key]:

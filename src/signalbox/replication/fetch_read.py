@@ -182,7 +182,7 @@ def _read(
 
 
 def _is_held_back(partition: Partition, params: FetchParams) -> bool:
-    """Whether a follower that catches up gets nothing for now (KIP-73)."""
+    """Whether a follower that catches up gets nothing this time (KIP-73)."""
     if params.throttle is None or params.replica_id in partition.isr:
         return False
     return params.throttle.holds_back(*partition.topic_partition)

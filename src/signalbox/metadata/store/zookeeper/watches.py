@@ -46,7 +46,7 @@ class Watches:
                 del self._watched[path]
 
     def use(self, session: Session | None) -> None:
-        """From now on in this session; None: the watches rest."""
+        """Watch in this session of ZooKeeper's from here on; None: the watches rest."""
         self._session = session
         for watched in list(self._watched.values()):
             watched.session = None

@@ -1,0 +1,22 @@
+"""An answer that is bytes already reads as the message that it was made of, whoever else is given it."""
+
+from __future__ import annotations
+
+from signalbox.broker.encoded_body import EncodedBody
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.metadata import MetadataResponse
+
+VERSION = 12
+
+
+def test_the_same_bytes_for_everybody() -> None:
+    message = MetadataResponse(brokers=[], cluster_id="c", controller_id=3, topics=[])
+    body = EncodedBody(message.encode_chunks(VERSION))
+    first, second = (b"".join(body.encode_chunks(VERSION)) for _ in range(2))
+    assert first == second == b"".join(message.encode_chunks(VERSION))
+    assert MetadataResponse.decode(first, VERSION).controller_id == 3
+
+
+def test_who_counts_answers_finds_its_error() -> None:
+    assert EncodedBody([b""]).error_code == Error.NONE
+    assert EncodedBody([b""], Error.INVALID_REQUEST).error_code == Error.INVALID_REQUEST

@@ -11,6 +11,7 @@ from signalbox.controller.context import StoredAcls
 from signalbox.controller.failover import take_over
 from signalbox.controller.feature_control import update_features
 from signalbox.controller.loading import load_brokers, load_context, load_part
+from signalbox.controller.producer_ids import allocate_producer_ids
 from signalbox.controller.records import AclsSet, ConfigsSet
 from signalbox.controller.replay import replay
 from signalbox.metadata.acl_entries import ACL_FOLDERS, encode_acls
@@ -20,6 +21,7 @@ from signalbox.metadata.shared_changes import SharedChanges
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Write
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from signalbox.protocol.messages.update_features import UpdateFeaturesRequest
 from signalbox.security.acl import AccessControlEntry, AclOperation, AclPermission, ResourcePattern, ResourceType
 from signalbox.security.delegation_token import DelegationToken
@@ -147,9 +149,11 @@ def test_damaged_entries_stop_nobody_and_are_left_as_they_are(caplog: pytest.Log
             "/brokers/ids/7": b'{"version": 5}',
             "/config/users/a": b"[",
             "/signalbox_shared_changes": b"[" * 10_000,
+            "/latest_producer_id_block": b'{"version":1,"broker":1,"block_start":"-9","block_end":"-1"}',
         }
-        operations = [Create(path, data) for path, data in damaged.items() if path != "/signalbox_shared_changes"]
-        await store.commit([*operations, Write("/signalbox_shared_changes", damaged["/signalbox_shared_changes"])])
+        roots = ("/signalbox_shared_changes", "/latest_producer_id_block")
+        for path, data in damaged.items():
+            await store.commit([Write(path, data) if path in roots else Create(path, data)])
         context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
         assert (set(context.brokers), context.configs) == ({1}, {"users/a": {}})
         assert "/feature" in context.features.damage
@@ -160,6 +164,10 @@ def test_damaged_entries_stop_nobody_and_are_left_as_they_are(caplog: pytest.Log
             assert entry.data == data
         for path in damaged:
             assert path in caplog.text
+        epoch = context.brokers[1].broker_epoch
+        asked = AllocateProducerIdsRequest(broker_id=1, broker_epoch=epoch)
+        allocated: Any = allocate_producer_ids(context, inputs(), asked).response
+        assert allocated.error_code == Error.UNKNOWN_SERVER_ERROR
         response: Any = update_features(context, inputs(), UpdateFeaturesRequest()).response
         assert response.error_code == Error.FEATURE_UPDATE_FAILED
         assert "/feature" in response.error_message

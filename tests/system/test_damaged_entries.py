@@ -28,6 +28,8 @@ DAMAGED = {
     "/delegation_token/tokens/torn": b'{"version":3,"owner":',
     "/delegation_token/tokens/late": b'{"version":3,"tokenId":"late","expiryTimestamp":99999999999999999999}',
     "/signalbox_shared_changes": b"[" * 100_000,
+    "/latest_producer_id_block": b"1000",
+    "/signalbox_forwarded/torn": b"{",
     "/brokers/ids/nobody": b"{}",
     "/config/users/zoe": b'{"version":1,"config":[]}',
     "/config/clients/app": b'{"version":1,"config":{"producer_byte_rate":"NaN"}}',

@@ -28,7 +28,7 @@ from signalbox.metadata.feature_levels import FinalizedFeatures
 from signalbox.metadata.feature_repository import read_features
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.partition_state import PartitionState, decode_partition_state
-from signalbox.metadata.producer_id_block import decode_producer_id_block
+from signalbox.metadata.producer_id_block import UNREADABLE, ProducerIdBlock, decode_producer_id_block
 from signalbox.metadata.registration import decode_registration
 from signalbox.metadata.shared_changes import decode_shared_changes
 from signalbox.metadata.store.port import Entry, MetadataStore
@@ -102,7 +102,7 @@ async def load_context(
             name: replicas_to_delete(topics[name].assignment, brokers) if name in topics else frozenset()
             for name in marks
         },
-        producer_id_block=decode_producer_id_block(block.data if block else None),
+        producer_id_block=_producer_ids(block),
         producer_id_version=block.version if block else 0,
         forwarded=outcomes_of(await store.read_tree(layout.FORWARDED)),
         features=features,
@@ -171,6 +171,14 @@ def _topic(name: str, entries: Mapping[str, Entry]) -> ControlledTopic:
         has_partitions_entry="partitions" in entries,
         bare_partitions=frozenset(folders - states.keys()),
     )
+
+
+def _producer_ids(entry: Entry | None) -> ProducerIdBlock | None:
+    try:
+        return decode_producer_id_block(entry.data if entry else None)
+    except BadEntry as error:
+        log.error("no producer id is given out: %s", error)
+        return UNREADABLE
 
 
 def _configs(tree: Mapping[str, Entry]) -> dict[str, Configs]:

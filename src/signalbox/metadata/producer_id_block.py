@@ -24,12 +24,19 @@ class ProducerIdBlock:
         )
 
 
+UNREADABLE = ProducerIdBlock(-1, 0, 2**63 - 1)
+"""Stands for a block that cannot be read: every id may be somebody's, and none is given out."""
+
+
 def decode_producer_id_block(data: bytes | None) -> ProducerIdBlock | None:
     """The last block; None when none was given out yet."""
     if not data:
         return None
     payload = decode_json(data, "/latest_producer_id_block")
     try:
-        return ProducerIdBlock(int(payload["broker"]), int(payload["block_start"]), int(payload["block_end"]))
+        block = ProducerIdBlock(int(payload["broker"]), int(payload["block_start"]), int(payload["block_end"]))
+        if not 0 <= block.first <= block.last:
+            raise ValueError(f"it is from {block.first} to {block.last}")
+        return block
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"/latest_producer_id_block is not a block: {error!r}") from error

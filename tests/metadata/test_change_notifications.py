@@ -153,10 +153,10 @@ class Counted:
 
 
 async def counted() -> tuple[MemoryMetadataStore, Counted, Reader]:
-    """A reader that begins beside five hundred old notifications."""
+    """A reader that begins beside fifty old notifications."""
     shared = SharedEntries(ManualClock())
     writer, store = MemoryMetadataStore(shared), Counted(MemoryMetadataStore(shared))
-    await writer.commit([Create(FOLDER), *[news("before")] * 500])
+    await writer.commit([Create(FOLDER), *[news("before")] * 50])
     reader = Reader(store, ManualClock())  # type: ignore[arg-type]
     await reader.changes.start()
     return writer, store, reader
@@ -167,11 +167,11 @@ def test_a_change_costs_no_look_at_the_old_ones() -> None:
         writer, store, reader = await counted()
         await writer.commit([news("a")])
         await reader.changes.catch_up()
-        assert store.reads == [f"{FOLDER}/change_0000000500", f"{FOLDER}/change_0000000000"], "its own, and the oldest"
+        assert store.reads == [f"{FOLDER}/change_0000000050", f"{FOLDER}/change_0000000000"], "its own, and the oldest"
         store.reads.clear()
         await writer.commit([news("b")])
         await reader.changes.catch_up()
-        assert store.reads == [f"{FOLDER}/change_0000000501"]
+        assert store.reads == [f"{FOLDER}/change_0000000051"]
         store.reads.clear()
         await writer.commit([news(f"many-{number}") for number in range(100)])
         await reader.changes.catch_up()
@@ -185,7 +185,7 @@ def test_a_change_costs_no_look_at_the_old_ones() -> None:
 def test_news_that_is_removed_before_it_is_read_means_that_everything_is_read() -> None:
     async def scenario() -> None:
         writer, store, reader = await counted()
-        path = f"{FOLDER}/change_0000000500"
+        path = f"{FOLDER}/change_0000000050"
 
         async def removed() -> None:
             store.before_read = None

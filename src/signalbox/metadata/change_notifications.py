@@ -20,7 +20,7 @@ from signalbox.metadata.store.port import CommitRefused, Delete, Entry, Metadata
 log = logging.getLogger(__name__)
 
 NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
-MAX_NOTIFICATIONS = 1_000  # every change lists the names of all of them
+MAX_NOTIFICATIONS = 200  # every change lists the names of all of them, on every broker
 _READ_ONE_BY_ONE = 16  # more new ones than that are read with all that is there
 _RETRY_S = 1.0
 
@@ -91,7 +91,7 @@ class ChangeNotifications(Generic[Subject]):
                 await asyncio.sleep(_RETRY_S)
 
     async def _read(self) -> None:
-        """Only what is new is read: there may be a thousand of them, and ZooKeeper gives one at a time."""
+        """Only what is new is read: there may be two hundred of them, and ZooKeeper gives one at a time."""
         folder = self._following.folder
         names = await self._store.children(folder)
         notifications = sorted((_number(name), f"{folder}/{name}") for name in names)

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from confluent_kafka.admin import AdminClient
+
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
+from tests.waiting import until
 
 BROKERS = (1, 2, 3)
 # Every listener has an address of its own, so that one found where it does not belong can be told.
@@ -85,3 +88,11 @@ def controller_id(cluster: ProcessCluster) -> int:
         if awake and metric(cluster, node_id, "kafka_controller_kafkacontroller_activecontrollercount"):
             return node_id
     return -1
+
+
+def admin_without(cluster: ProcessCluster, away: int) -> AdminClient:
+    """One that has been told that broker `away` is gone. librdkafka waits for the broker that it was told of as the
+    controller, which is any living one (KIP-590), for as long as it has time, even when that one has just died."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
+    until(lambda: away not in admin.list_topics(timeout=30).brokers, f"brokers without {away}")
+    return admin

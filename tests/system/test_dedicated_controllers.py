@@ -32,7 +32,7 @@ from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.security.certificates import Authority
 from tests.system import provision
-from tests.system.clusters import QUICK, controller_id, metric
+from tests.system.clusters import QUICK, admin_without, controller_id, metric
 from tests.system.console_tools import tool
 from tests.system.provision import command, jars
 from tests.system.wire import Wire, dial, log_in
@@ -70,14 +70,6 @@ def dedicated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessClust
 
 def admin_of(cluster: ProcessCluster, **settings: str) -> AdminClient:
     return AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2, **settings})
-
-
-def admin_without(cluster: ProcessCluster, away: int) -> AdminClient:
-    """One that has been told that broker `away` is gone. librdkafka waits for the broker that it was told of as the
-    controller, which is any living one (KIP-590), for as long as it has time, even when that one has just died."""
-    admin = admin_of(cluster)
-    until(lambda: away not in admin.list_topics(timeout=30).brokers, f"brokers without {away}")
-    return admin
 
 
 def create(admin: AdminClient, topic: str, replicas: int = 2, partitions: int = 3) -> None:

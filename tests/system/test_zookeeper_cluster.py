@@ -21,7 +21,7 @@ from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
 from tests.system import provision
-from tests.system.clusters import QUICK
+from tests.system.clusters import QUICK, admin_without
 from tests.system.loaded import PARTITIONS, SESSION_S, TOPIC, LoadedCluster, loaded_cluster
 from tests.system.test_kill import (  # run here on this file's `loaded`
     test_a_controller_that_sleeps_longer_than_its_session_is_fenced as test_a_sleeping_controller_is_fenced,
@@ -69,7 +69,7 @@ def test_a_killed_controller_is_replaced_long_before_its_session_ends(tmp_path: 
             cluster.kill(victim)
             until(lambda: state.controller_id() not in (victim, -1), "a successor", timeout_s=10)
             until(lambda: victim not in state.leaders(TOPIC).values(), "new leaders", timeout_s=10)
-            create(admin, "after-it", replicas=2)
+            create(admin_without(cluster, victim), "after-it", replicas=2)
             cluster.start_broker(victim)
             until(lambda: not state.what_is_missing(3), "a whole cluster")
 

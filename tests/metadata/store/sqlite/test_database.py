@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import resource
 import sqlite3
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from signalbox.metadata.store.port import Create, StoreDamaged, StoreUnavailable
+from signalbox.metadata.store.port import Create, StoreDamaged, StoreUnavailable, Write
 from signalbox.metadata.store.sqlite.database import Database, StepRefused, WriterBusy
 from signalbox.metadata.store.sqlite.steps import begin, join, leave, step_of
 
@@ -54,6 +57,43 @@ def test_makers_at_the_same_time_share_one_file(tmp_path: Path) -> None:
         thread.join()
     assert not errors
     assert sorted(outcome[0].creation_id for outcome in opened) == [1, 2, 3, 4, 5, 6]
+
+
+@contextmanager
+def files_end_at(size_bytes: int) -> Iterator[None]:
+    """As a full disk: what would make a file longer fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_on_a_full_disk_what_fits_is_stored(tmp_path: Path) -> None:
+    """The write-ahead log may not grow, so it begins anew; what is too large is refused whole, and stops nobody."""
+    database = Database(tmp_path / "metadata.db")
+    session_id = database.run_steps([begin(0), join("me")])[0].creation_id
+
+    def commit(operation: Create | Write) -> bool:
+        try:
+            database.run_steps([begin(session_id), step_of(operation, session_id, 1)])
+        except StoreUnavailable:
+            return False
+        return True
+
+    assert commit(Create("/small", b"0"))
+    with files_end_at(300_000):
+        kept = 0
+        for number in range(200):
+            assert not commit(Write("/small", b"large" * 100_000)), "more than there is room for"
+            if commit(Write("/small", str(number).encode())):
+                kept = number
+            entry = database.read("/small")
+            assert entry is not None
+            assert entry.data == str(kept).encode(), "what was stored last"
+        assert kept == 199
+    database.close()
 
 
 def damaged(path: Path) -> str:

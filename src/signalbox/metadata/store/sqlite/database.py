@@ -86,10 +86,17 @@ class Database:
         except sqlite3.OperationalError as error:
             if "locked" in str(error) or "busy" in str(error):
                 raise WriterBusy(str(error)) from error
+            self._make_room()
             raise _translated(self.path, error) from error
         except sqlite3.DatabaseError as error:
             raise _translated(self.path, error) from error
         return [Outcome(*row) for row in rows]
+
+    def _make_room(self) -> None:
+        """Moves what the write-ahead log holds into the file, so that the next commit may begin the log anew: on a full
+        disk that is all the room there is, and SQLite by itself waits for a log of 4 MB."""
+        with contextlib.suppress(sqlite3.DatabaseError):
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def read(self, path: str) -> Entry | None:
         """One entry."""

@@ -15,14 +15,14 @@ from typing import Generic, TypeVar
 
 from signalbox.common.clock import Clock
 from signalbox.metadata.json_text import BadEntry
-from signalbox.metadata.store.port import CommitRefused, Delete, Entry, MetadataStore, StoreError
+from signalbox.metadata.rereading import Rereading
+from signalbox.metadata.store.port import CommitRefused, Delete, Entry, MetadataStore
 
 log = logging.getLogger(__name__)
 
 NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
 MAX_NOTIFICATIONS = 200  # every change lists the names of all of them, on every broker
 _READ_ONE_BY_ONE = 16  # more new ones than that are read with all that is there
-_RETRY_S = 1.0
 
 Subject = TypeVar("Subject")
 
@@ -51,14 +51,13 @@ class ChangeNotifications(Generic[Subject]):
         self._last_number = -1
         self._created_ms: dict[str, int] = {}  # of those that are there, as far as it is known
         self._cancel_watch: Callable[[], None] = _do_nothing
-        self._refreshing: asyncio.Task[None] | None = None
-        self._news = False
+        self._rereading = Rereading(f"changes in {following.folder}", self.catch_up)
         self._reading = reading or asyncio.Lock()
 
     async def start(self) -> None:
         """Load everything and follow the changes from here on; nothing falls between."""
         folder = self._following.folder
-        self._cancel_watch = self._store.watch(folder, self._notified)
+        self._cancel_watch = self._store.watch(folder, self._rereading.notify)
         async with self._reading:
             self._last_number = max(map(_number, await self._store.children(folder)), default=-1)
             await self._following.load_all()
@@ -66,29 +65,12 @@ class ChangeNotifications(Generic[Subject]):
     async def stop(self) -> None:
         """Follow no more."""
         self._cancel_watch()
-        if self._refreshing is not None:
-            self._refreshing.cancel()
-            await asyncio.gather(self._refreshing, return_exceptions=True)
+        await self._rereading.stop()
 
     async def catch_up(self) -> None:
         """Read what came up to now; StoreError."""
         async with self._reading:
             await self._read()
-
-    def _notified(self) -> None:
-        self._news = True
-        if self._refreshing is None or self._refreshing.done():
-            self._refreshing = asyncio.get_running_loop().create_task(self._refresh())
-
-    async def _refresh(self) -> None:
-        while self._news:
-            self._news = False
-            try:
-                await self.catch_up()
-            except StoreError as error:
-                log.warning("changes in %s could not be read, trying again: %s", self._following.folder, error)
-                self._news = True
-                await asyncio.sleep(_RETRY_S)
 
     async def _read(self) -> None:
         """Only what is new is read: there may be two hundred of them, and ZooKeeper gives one at a time."""

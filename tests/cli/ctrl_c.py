@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import signal
+import subprocess
+import sys
 
 
 def hear_ctrl_c() -> None:
     """For a child before it begins: a test run in the background of a shell ignores Ctrl-C, and so would the child."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def watched_until_ctrl_c(arguments: list[str], word: str) -> int:
+    """The exit code of a live view that ends by Ctrl-C after it has shown `word` twice: it looks again by itself."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from signalbox.cli.main import run; run()", *arguments],
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "COLUMNS": "160", "TERM": "xterm"},
+        preexec_fn=hear_ctrl_c,
+    )
+    os.close(theirs)
+    seen = b""
+    while seen.count(word.encode()) < 2:
+        seen += os.read(ours, 65_536)
+    process.send_signal(signal.SIGINT)
+    code = process.wait(20)
+    os.close(ours)
+    return code

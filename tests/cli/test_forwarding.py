@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +9,7 @@ import pytest
 
 from signalbox.cli.forwarding import forwarding_state
 from signalbox.testing.cluster import Cluster
-from tests.cli.ctrl_c import hear_ctrl_c
+from tests.cli.ctrl_c import watched_until_ctrl_c
 
 pytestmark = pytest.mark.spec("F16")
 
@@ -70,19 +65,4 @@ def test_once_is_four_tables_for_scripts(run: Any, measured: Cluster) -> None:
 
 
 def test_the_live_view_ends_by_ctrl_c(measured: Cluster) -> None:
-    ours, theirs = pty.openpty()
-    code = "from signalbox.cli.main import run; run()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "forwarding", *pages_of(measured), "--every", "0.1"],
-        stdout=theirs,
-        stderr=theirs,
-        env={**os.environ, "COLUMNS": "160", "TERM": "xterm"},
-        preexec_fn=hear_ctrl_c,
-    )
-    os.close(theirs)
-    seen = b""
-    while seen.count(b"connections") < 2:  # it looks again by itself
-        seen += os.read(ours, 65_536)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 0
-    os.close(ours)
+    assert watched_until_ctrl_c(["forwarding", *pages_of(measured), "--every", "0.1"], word="connections") == 0

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +13,7 @@ from signalbox.cli.planes import listener_states
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header
 from signalbox.testing.cluster import Cluster
-from tests.cli.ctrl_c import hear_ctrl_c
+from tests.cli.ctrl_c import watched_until_ctrl_c
 
 _HEAD = ["broker", "plane", "listener", "connections", "queue", "queue ms", "idle", "requests", "refused", "expired"]
 
@@ -60,22 +55,7 @@ def test_once_is_a_line_a_listener_for_scripts(run: Any, measured: Cluster) -> N
 
 @pytest.mark.spec("C7")
 def test_the_live_view_ends_by_ctrl_c(measured: Cluster) -> None:
-    ours, theirs = pty.openpty()
-    code = "from signalbox.cli.main import run; run()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "planes", page_of(measured), "--every", "0.1"],
-        stdout=theirs,
-        stderr=theirs,
-        env={**os.environ, "COLUMNS": "160", "TERM": "xterm"},
-        preexec_fn=hear_ctrl_c,
-    )
-    os.close(theirs)
-    seen = b""
-    while seen.count(b"REPLICATION") < 2:  # it looks again by itself
-        seen += os.read(ours, 65_536)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 0
-    os.close(ours)
+    assert watched_until_ctrl_c(["planes", page_of(measured), "--every", "0.1"], word="REPLICATION") == 0
 
 
 def test_a_page_of_somebody_else(run: Any) -> None:

@@ -66,20 +66,6 @@ def test_a_forced_control_plane_lists_the_four_and_the_set_up() -> None:
     assert ApiKey.METADATA in AdvertisedVersions(ControllerWith(), False).ranges(control_plane=True)
 
 
-def test_what_may_enter() -> None:
-    forced = AdvertisedVersions(ControllerWith(), True)
-    cases = [
-        (ApiKey.PRODUCE, 2, False, False),  # listed for old clients' sake, refused all the same
-        (ApiKey.PRODUCE, 3, False, True),
-        (ApiKey.PRODUCE, 14, False, False),
-        (ApiKey.METADATA, 13, True, False),
-        (ApiKey.UPDATE_METADATA, 8, True, True),
-        (9999, 0, False, False),
-    ]
-    for key, version, control_plane, taken in cases:
-        assert forced.takes(key, version, control_plane) == taken
-
-
 @pytest.mark.spec("F15", "F9")
 def test_a_controllers_listener_lists_what_comes_in_there_and_in_envelopes() -> None:
     ranges = AdvertisedVersions(ControllerWith({}), False).ranges(False, controller_plane=True)

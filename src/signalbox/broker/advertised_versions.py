@@ -66,11 +66,3 @@ class AdvertisedVersions:
             if low <= high:
                 ranges[key] = (low, high)
         return ranges
-
-    def takes(self, api_key: int, version: int, control_plane: bool) -> bool:
-        """Whether a request of that version may enter on that plane at all."""
-        row = API_TABLE.get(api_key)
-        if row is None or not row.min_version <= version <= row.max_version:
-            return False
-        offered = self._control if control_plane and self._forced_control_plane else self._own
-        return api_key in offered

@@ -45,3 +45,15 @@ def test_what_is_being_renewed_does_not_end() -> None:
         assert (ends, end.ended) == ([], False)
 
     asyncio.run(main())
+
+
+@pytest.mark.spec("L7")
+def test_a_session_without_time_is_over_when_it_begins() -> None:
+    async def main() -> None:
+        ends: list[bool] = []
+        end = SessionEnd(ManualClock(), lambda: ends.append(True))
+        end.lasts(0)
+        assert (ends, end.ended) == ([True], True)
+        assert end.begin_renewal()
+
+    asyncio.run(main())

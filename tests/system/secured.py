@@ -9,9 +9,11 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.envelope import EnvelopeRequest
+from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.security.principal import DefaultPrincipalBuilder, KafkaPrincipal
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.clusters import QUICK
+from tests.system.wire import dial, log_in
 
 LISTENERS = ("CLIENT", "REPLICATION", "CONTROL")
 USERS = {"broker": "broker-secret", "admin": "admin-secret", "mallory": "mallory-secret", "deputy": "deputy-secret"}
@@ -64,4 +66,15 @@ def create(client: AdminClient, topic: str, partitions: int = 1, replicas: int =
 
 
 def topics_of(cluster: ProcessCluster) -> set[str]:
-    return set(admin_of(cluster, "admin").list_topics(timeout=10).topics)
+    """What any of the brokers knows."""
+    found: set[str] = set()
+    for node_id in cluster.brokers:
+        found |= topics_on(cluster, node_id)
+    return found
+
+
+def topics_on(cluster: ProcessCluster, node_id: int) -> set[str]:
+    """What one broker knows."""
+    with dial(cluster, node_id) as wire:
+        assert log_in(wire, "admin", USERS["admin"]) == 0
+        return {each.name for each in wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=None)).topics}

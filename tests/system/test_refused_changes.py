@@ -4,6 +4,7 @@ error code for each, words that name what was wrong, and nothing changed."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlt
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.attackers import Bystander
 from tests.system.clusters import BROKERS, RoutedCluster, controller_id
-from tests.system.secured import USERS, admin_of, create, topics_of
+from tests.system.secured import USERS, admin_of, create, topics_of, topics_on
 from tests.system.wire import Wire, dial, log_in
 from tests.waiting import until
 
@@ -34,9 +35,15 @@ def admin(secured: ProcessCluster) -> Iterator[Wire]:
     """Somebody who may do everything, connected to a broker that is not the controller. There is a topic `a.b`."""
     controller = until(lambda: max(controller_id(secured), 0), "a controller")
     create(admin_of(secured, "admin"), "a.b")
+    for node_id in BROKERS:
+        until(partial(_knows, secured, node_id, "a.b"), f"a.b on broker {node_id}")
     with dial(secured, next(each for each in BROKERS if each != controller)) as wire:
         assert log_in(wire, "admin", USERS["admin"]) == 0
         yield wire
+
+
+def _knows(cluster: ProcessCluster, node_id: int, topic: str) -> bool:
+    return topic in topics_on(cluster, node_id)
 
 
 def sized(name: str, partitions: int = 1, replicas: int = 1, **configs: str | None) -> Any:

@@ -15,6 +15,8 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
+from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.update_features import UpdateFeaturesRequest
 from signalbox.testing.chaos.state_reader import state_in_zookeeper
 from signalbox.testing.free_ports import free_ports
@@ -23,7 +25,7 @@ from signalbox.testing.zookeeper import ensemble
 from tests.system import provision
 from tests.system.clusters import QUICK
 from tests.system.test_zookeeper_cluster import create
-from tests.system.wire import dial
+from tests.system.wire import Wire, dial
 from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M2")]
@@ -80,22 +82,19 @@ def test_a_broker_of_kafka_reads_our_cluster_and_obeys_our_controller(tmp_path: 
             set_config(own, ResourceType.TOPIC, "read-by-kafka", "retention.ms", "3600000")
             with state_in_zookeeper(connect) as state, kafka_broker(tmp_path, connect) as address:
                 controller, epoch = state.controller_id(), state.controller_epoch()
-                theirs = AdminClient({"bootstrap.servers": address, "log_level": 2})
-                until(lambda: set(broker_ids(theirs)) == {1, 2, 3, _KAFKAS_ID}, "all brokers", timeout_s=_READY_S)
-                told = theirs.list_topics(timeout=20)
+                until(lambda: knows(address) == {1, 2, 3, _KAFKAS_ID}, "all brokers", timeout_s=_READY_S)
+                told = metadata(address)
                 assert told.controller_id == controller
                 assert told.cluster_id == own.list_topics(timeout=20).cluster_id
-                assert {p.id: p.leader for p in told.topics["read-by-kafka"].partitions.values()} == state.leaders(
-                    "read-by-kafka"
-                )
-                assert described(theirs, "read-by-kafka") == {"retention.ms": "3600000", "min.insync.replicas": "2"}
+                assert led(told, "read-by-kafka") == state.leaders("read-by-kafka")
+                assert described(address, "read-by-kafka") == {"retention.ms": "3600000", "min.insync.replicas": "2"}
 
                 # What is decided while it is there reaches it too, and it is known on our side as one of the brokers.
                 set_config(own, ResourceType.TOPIC, "read-by-kafka", "retention.ms", "7200000")
-                until(lambda: described(theirs, "read-by-kafka")["retention.ms"] == "7200000", "the change of config")
+                until(lambda: described(address, "read-by-kafka")["retention.ms"] == "7200000", "the change of config")
                 create(own, "made-meanwhile")
-                until(lambda: "made-meanwhile" in theirs.list_topics(timeout=20).topics, "the new topic")
-                assert set(broker_ids(own)) == {1, 2, 3, _KAFKAS_ID}
+                until(lambda: led(metadata(address), "made-meanwhile"), "the new topic")
+                until(lambda: set(broker_ids(own)) == {1, 2, 3, _KAFKAS_ID}, "all brokers on our side")
                 assert (state.controller_id(), state.controller_epoch()) == (controller, epoch)
                 refused = finalized(cluster)
                 assert (refused.error_code, refused.error_message.rpartition(". ")[2]) == (
@@ -126,8 +125,29 @@ def set_config(admin: AdminClient, kind: ResourceType, name: str, key: str, valu
         done.result(20)
 
 
-def described(admin: AdminClient, topic: str) -> dict[str, str]:
-    """What is set for the topic itself."""
-    resource = ConfigResource(ResourceType.TOPIC, topic)
-    [found] = admin.describe_configs([resource]).values()
-    return {key: str(entry.value) for key, entry in found.result(20).items() if entry.source == 1}
+def metadata(address: str) -> Any:
+    """What this broker tells, and no other: a client would ask any that it knows."""
+    with Wire(address) as wire:
+        return wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=None))
+
+
+def knows(address: str) -> set[int]:
+    """The brokers that this one tells of; none while it does not serve."""
+    try:
+        return {broker.node_id for broker in metadata(address).brokers}
+    except OSError:
+        return set()
+
+
+def led(told: Any, topic: str) -> dict[int, int]:
+    """The leader of each partition; nothing when there is no such topic."""
+    found = [each for each in told.topics if each.name == topic]
+    return {part.partition_index: part.leader_id for each in found for part in each.partitions}
+
+
+def described(address: str, topic: str) -> dict[str, str]:
+    """What is set for the topic itself, as this broker tells it."""
+    resource = DescribeConfigsRequest.DescribeConfigsResource(resource_type=2, resource_name=topic)
+    with Wire(address) as wire:
+        [found] = wire.ask(ApiKey.DESCRIBE_CONFIGS, 4, DescribeConfigsRequest(resources=[resource])).results
+    return {each.name: str(each.value) for each in found.configs if each.config_source == 1}

@@ -22,11 +22,16 @@ class SessionEnd:
         self.ended = False
 
     def lasts(self, lifetime_ms: int | None) -> None:
-        """A session begins now; None for one without an end."""
+        """A session begins now; None for one without an end. One that has none left is over before the next request,
+        which a timer that is due would not see to: what has come in is served before it."""
         self.forget()
         self._ends, self.ended = lifetime_ms is not None, False
-        if lifetime_ms is not None:
+        if lifetime_ms is None:
+            return
+        if lifetime_ms > 0:
             self._timer = asyncio.get_running_loop().call_later(lifetime_ms / 1000, self._end)
+        else:
+            self._end()
 
     def begin_renewal(self) -> bool:
         """Whether the session may be renewed now; then it has begun to be."""

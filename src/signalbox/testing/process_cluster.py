@@ -228,6 +228,8 @@ class ProcessCluster:
             "control.plane.listener.name": "CONTROL",
             "control.plane.force.controller.requests.enable": "true",
             "log.dirs": str(broker.folder / "data"),
+            # All of them often stop at once: whoever is the last then waits for a taker that will not come.
+            "controlled.shutdown.retry.backoff.ms": "500",
             **({"process.roles": "broker"} if self.controllers else {}),
             **self._of_all(broker),
         }

@@ -9,20 +9,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-from confluent_kafka.admin import AdminClient
 
 from signalbox.client import admin as own
 from signalbox.client.config_admin import ConfigResource, ResourceType
 from signalbox.common.inter_broker_protocol import INTER_BROKER_PROTOCOL_KEY
 from signalbox.metadata import layout
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.security import acl
 from signalbox.security.acl_filter import AclFilter
 from tests.system import provision
 from tests.system.clusters import BROKERS
 from tests.system.loaded import TOPIC, LoadedCluster, loaded_cluster, read_by_a_group
 from tests.system.steady_admin import SHARED, Anywhere, LookedUp, SteadyAdmin
+from tests.system.wire import dial
 from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(480), pytest.mark.slow, pytest.mark.spec("F17")]
@@ -62,8 +65,13 @@ def wait_for_changes(admins: Sequence[SteadyAdmin], count: int = 3) -> None:
 
 def shown_controllers(loaded: LoadedCluster, node_id: int, times: int = 1) -> set[int]:
     """Whom a broker's Metadata names as the controller."""
-    admin = AdminClient({"bootstrap.servers": loaded.cluster.brokers[node_id].address("CLIENT"), "log_level": 2})
-    return {admin.list_topics(timeout=20).controller_id for _ in range(times)}
+    return {metadata(loaded, node_id).controller_id for _ in range(times)}
+
+
+def metadata(loaded: LoadedCluster, node_id: int) -> Any:
+    """What one broker tells; a client would ask any that it knows."""
+    with dial(loaded.cluster, node_id) as wire:
+        return wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=None))
 
 
 def stored_by_brokers(loaded: LoadedCluster) -> list[str]:
@@ -93,11 +101,10 @@ def assert_nothing_is_lost(loaded: LoadedCluster, admins: Sequence[SteadyAdmin])
     users = {name for admin in admins for name in admin.made.users}
     principals = {name for admin in admins for name in admin.made.principals}
     topics = {name for admin in admins for name in admin.made.topics}
-    for broker in loaded.cluster.brokers.values():
+    for node_id, broker in loaded.cluster.brokers.items():
         address = broker.address("CLIENT")
         until(lambda at=address: asyncio.run(told_by(at)) == (values, users, principals), f"all of it on {address}")
-        listed = AdminClient({"bootstrap.servers": address, "log_level": 2}).list_topics(timeout=20)
-        assert topics <= set(listed.topics)
+        until(lambda at=node_id: topics <= {each.name for each in metadata(loaded, at).topics}, f"topics on {address}")
     for name in topics:
         assert list(loaded.state.leaders(name)) == [0]
 

@@ -1,0 +1,114 @@
+"""Requests about partitions and their records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_shapes import Asked, Shape
+
+
+def _produce(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+    topic, partition = response.TopicProduceResponse, response.PartitionProduceResponse
+    return response(
+        responses=[
+            topic(
+                name=t.name,
+                topic_id=t.topic_id,
+                partition_responses=[
+                    partition(index=p.index, error_code=code, base_offset=-1, error_message=message)
+                    for p in t.partition_data
+                ],
+            )
+            for t in asked.body.topic_data
+        ]
+    )
+
+
+def _fetch(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+    topic, partition = response.FetchableTopicResponse, response.PartitionData
+    return response(
+        error_code=code,
+        responses=[
+            topic(
+                topic=t.topic,
+                topic_id=t.topic_id,
+                partitions=[
+                    partition(partition_index=p.partition, error_code=code, high_watermark=-1, records=b"")
+                    for p in t.partitions
+                ],
+            )
+            for t in asked.body.topics
+        ],
+    )
+
+
+def _init_producer_id(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+    return response(error_code=code, producer_id=-1, producer_epoch=-1)
+
+
+def _list_offsets(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+    topic, partition = response.ListOffsetsTopicResponse, response.ListOffsetsPartitionResponse
+    return response(
+        topics=[
+            topic(
+                name=t.name,
+                partitions=[partition(partition_index=p.partition_index, error_code=code) for p in t.partitions],
+            )
+            for t in asked.body.topics
+        ]
+    )
+
+
+def _metadata(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+    topic = response.MetadataResponseTopic
+    # The name may be null in a request of version 10, never in its answer.
+    return response(
+        topics=[topic(error_code=code, name=t.name or "", topic_id=t.topic_id) for t in asked.body.topics or []]
+    )
+
+
+def _delete_records(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+    topic, partition = response.DeleteRecordsTopicResult, response.DeleteRecordsPartitionResult
+    return response(
+        topics=[
+            topic(
+                name=t.name,
+                partitions=[
+                    partition(partition_index=p.partition_index, low_watermark=-1, error_code=code)
+                    for p in t.partitions
+                ],
+            )
+            for t in asked.body.topics
+        ]
+    )
+
+
+def _offset_for_leader_epoch(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+    topic, partition = response.OffsetForLeaderTopicResult, response.EpochEndOffset
+    return response(
+        topics=[
+            topic(
+                topic=t.topic,
+                partitions=[partition(partition=p.partition, error_code=code) for p in t.partitions],
+            )
+            for t in asked.body.topics
+        ]
+    )
+
+
+def _describe_topic_partitions(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+    topic = response.DescribeTopicPartitionsResponseTopic
+    return response(topics=[topic(error_code=code, name=t.name) for t in asked.body.topics])
+
+
+SHAPES: dict[ApiKey, Shape] = {
+    ApiKey.PRODUCE: _produce,
+    ApiKey.FETCH: _fetch,
+    ApiKey.INIT_PRODUCER_ID: _init_producer_id,
+    ApiKey.LIST_OFFSETS: _list_offsets,
+    ApiKey.METADATA: _metadata,
+    ApiKey.DELETE_RECORDS: _delete_records,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
+}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,16 +16,21 @@ from signalbox.common.ids import TopicPartition
 from signalbox.controller.runtime import Controller, Neighbours
 from signalbox.controller.token_control import TokenRequest
 from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.isr_change import announce_isr_changes
 from signalbox.metadata.layout import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     DELEGATION_TOKENS,
+    ISR_CHANGE_PREFIX,
+    ISR_CHANGES,
     TOPICS,
     broker_id_path,
     create_roots,
+    partition_state_path,
     topic_path,
 )
 from signalbox.metadata.log_dir_event import report_log_dir_failure
+from signalbox.metadata.partition_state import decode_partition_state
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, FencedOut, Operation, Write
 from signalbox.protocol.api_table import ApiKey
@@ -265,6 +272,113 @@ def test_isr_changes_reach_brokers_without_leader_and_isr(run: Callable[[Scenari
         assert controller.channels.requests_to(1, LeaderAndIsrRequest) == []
         assert controller.cache.image.topics["t"].partitions[0].isr == (1, 2)
         await stop(nodes)
+
+    run(scenario)
+
+
+async def lead_by_hand(store: Any, *isr: int, partition: int = 0) -> None:
+    """Store another ISR of a partition of t as its leader does before KIP-497."""
+    path = partition_state_path("t", partition)
+    entry = await store.read(path)
+    state = decode_partition_state(path, entry.data, entry.version)
+    await store.commit([Write(path, replace(state, isr=isr).encode(), entry.version)])
+
+
+async def until_empty(store: Any, path: str) -> None:
+    """Nothing stands below the path any more."""
+    changed = asyncio.Event()
+    cancel = store.watch(path, changed.set)
+    while await store.children(path):
+        await changed.wait()
+        changed.clear()
+    cancel()
+
+
+@pytest.mark.spec("M2")
+def test_what_leaders_store_reaches_brokers_without_leader_and_isr(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        controller, leader = nodes[0], nodes[1].store
+        await create(controller, "t")
+        controller.channels.sent.clear()
+        await lead_by_hand(leader, 1, 2)
+        await leader.commit([Create(ISR_CHANGE_PREFIX, b"nonsense", numbered=True)])
+        await announce_isr_changes(leader, [tp(0), TopicPartition("unknown", 0)])
+        await controller.until(lambda: controller.cache.image.topics["t"].partitions[0].isr == (1, 2))
+        assert told(controller.controller.context.state(tp(0))) == "1/0/1 isr 1 2"  # type: ignore[union-attr]
+        for broker_id in (1, 2, 3):
+            await controller.until(partial(controller.channels.requests_to, broker_id, UpdateMetadataRequest))
+            assert controller.channels.requests_to(broker_id, LeaderAndIsrRequest) == []
+        await until_empty(leader, ISR_CHANGES)
+        entry = await leader.read(CONTROLLER_EPOCH)
+        assert (entry.data, controller.controller.context.controller_epoch) == (b"1", 1)  # type: ignore[union-attr]
+        await stop(nodes)
+
+    run(scenario)
+
+
+@pytest.mark.spec("M2", "M3")
+def test_a_leader_that_dies_before_it_tells_of_its_isr(run: Callable[[Scenario], None]) -> None:
+    """The controller would elect by an ISR of yesterday: it is refused, learns the state and elects by that."""
+
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        controller = nodes[0]
+        await create(controller, "t")
+        await lead_by_hand(nodes[1].store, 2, 1, partition=1)
+        await nodes[1].controller.stop()
+        nodes[1].store.abandon()
+        await controller.until(lambda: brokers_known(controller) == {1, 3})
+        await controller.until(lambda: controller.cache.image.topics["t"].partitions[1].leader == 1)
+        context = controller.controller.context
+        assert context is not None
+        assert told(context.state(tp(1))) == "1/1/2 isr 1"
+        assert context.controller_epoch == 1, "in the same term"
+        await stop([controller, nodes[2]])
+
+    run(scenario)
+
+
+@pytest.mark.spec("M2", "M3")
+def test_what_leaders_left_behind_is_read_and_removed_at_an_election(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        await create(nodes[0], "t")
+        for node in nodes:
+            await node.controller.stop()
+        await lead_by_hand(nodes[1].store, 1, 3)
+        await announce_isr_changes(nodes[1].store, [tp(0)])
+        nodes[0].store.abandon()
+        new = Controller(2, nodes[1].store, Neighbours(nodes[1].channels, nodes[1].cache), inputs())
+        await new.start()
+        await nodes[1].until(lambda: "t" in nodes[1].cache.image.topics)
+        await until_empty(nodes[2].store, ISR_CHANGES)
+        partition = nodes[1].cache.image.topics["t"].partitions[0]
+        assert (partition.leader, partition.isr) == (3, (3,)), "broker 1 is gone, and 2 was not in sync"
+        await new.stop()
+
+    run(scenario)
+
+
+@pytest.mark.spec("M3")
+def test_a_state_that_moved_by_no_leaders_hand_ends_the_term(run: Callable[[Scenario], None]) -> None:
+    """Somebody deleted the entry and made it again: its versions begin anew, and nobody turns in circles."""
+
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        controller, other = nodes[0], nodes[2].store
+        await create(controller, "t")
+        await lead_by_hand(other, 2, 3, 1, partition=1)
+        await announce_isr_changes(other, [tp(1)])
+        await controller.until(lambda: controller.cache.image.topics["t"].partitions[1].isr == (2, 3, 1))
+        path = partition_state_path("t", 1)
+        entry = await other.read(path)
+        await other.commit([Delete(path), Create(path, entry.data)])
+        await nodes[1].controller.stop()
+        nodes[1].store.abandon()
+        new = await the_controller([controller, nodes[2]])
+        await new.until(lambda: "t" in new.cache.image.topics and new.cache.image.topics["t"].partitions[1].leader == 3)
+        await stop([controller, nodes[2]])
 
     run(scenario)
 

@@ -1,14 +1,18 @@
-"""News from the store: brokers and failed log directories, read after each change and never out of order."""
+"""News from the store: brokers, failed log directories and ISRs, read after each change and never out of order."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
+import pytest
+
+from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import LiveBroker
 from signalbox.controller.store_news import StoreNews
-from signalbox.metadata.layout import LOG_DIR_EVENTS, broker_id_path
+from signalbox.metadata.isr_change import announce_isr_changes
+from signalbox.metadata.layout import ISR_CHANGE_PREFIX, ISR_CHANGES, LOG_DIR_EVENTS, broker_id_path
 from signalbox.metadata.log_dir_event import report_log_dir_failure
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, Fence, Write
@@ -22,6 +26,7 @@ class Reader:
     def __init__(self) -> None:
         self.brokers: list[list[int]] = []
         self.failed: list[int] = []
+        self.isr_of: list[list[TopicPartition]] = []
         self.errors: list[Exception] = []
         self.news = asyncio.Event()
 
@@ -32,6 +37,13 @@ class Reader:
     def log_dir_failed(self, broker_id: int) -> None:
         self.failed.append(broker_id)
         self.news.set()
+
+    async def isr_changed(self, partitions: Iterable[TopicPartition]) -> None:
+        self.isr_of.append(list(partitions))
+        self.news.set()
+
+    async def look_at_shared(self) -> None:
+        raise AssertionError("nobody stored anything")
 
     def news_failed(self, error: Exception) -> None:
         self.errors.append(error)
@@ -93,6 +105,56 @@ def test_failed_directories_are_read_once_and_removed() -> None:
             await emptied.wait()
             emptied.clear()
         assert reader.failed == [3, 4]
+        news.close()
+
+    run_with_stores(2, scenario)
+
+
+@pytest.mark.spec("M2")
+def test_changes_of_the_isr_are_read_once_and_removed_also_the_unreadable(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, leader: MemoryMetadataStore) -> None:
+        reader = Reader()
+        first, second = TopicPartition("t", 0), TopicPartition("u", 1)
+        await store.commit([Create("/controller_epoch", b"1")])
+        await leader.commit([Create(ISR_CHANGE_PREFIX, b"?", numbered=True)])
+        await announce_isr_changes(leader, [first])
+        await announce_isr_changes(leader, [second])
+        news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
+        emptied = asyncio.Event()
+        leader.watch(ISR_CHANGES, emptied.set)
+
+        async def until_empty() -> None:
+            while await leader.children(ISR_CHANGES):
+                await emptied.wait()
+                emptied.clear()
+
+        news.open()
+        news.look_at_isr_changes()
+        await until_empty()
+        assert reader.isr_of == [[first, second]]
+        assert f"{ISR_CHANGE_PREFIX}0000000000" in caplog.text
+        await announce_isr_changes(leader, [second])
+        await reader.until([second], "isr_of")
+        await until_empty()
+        assert reader.isr_of == [[first, second], [second]]
+        news.close()
+        assert not reader.errors
+
+    run_with_stores(2, scenario)
+
+
+@pytest.mark.spec("M2", "M3")
+def test_a_fenced_controller_removes_no_change_of_the_isr() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, leader: MemoryMetadataStore) -> None:
+        reader = Reader()
+        await store.commit([Create("/controller_epoch", b"1")])
+        await store.commit([Write("/controller_epoch", b"2")])
+        await announce_isr_changes(leader, [TopicPartition("t", 0)])
+        news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
+        news.open()
+        news.look_at_isr_changes()
+        await asyncio.gather(*TASKS)
+        assert len(await leader.children(ISR_CHANGES)) == 1
         news.close()
 
     run_with_stores(2, scenario)

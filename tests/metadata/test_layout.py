@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from signalbox.common.ids import TopicPartition
 from signalbox.metadata import layout
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 
@@ -17,6 +18,13 @@ def test_paths_are_kafkas() -> None:
     assert layout.partition_state_path("t", 2) == "/brokers/topics/t/partitions/2/state"
     assert layout.delete_topic_path("t") == "/admin/delete_topics/t"
     assert layout.CONFIG_CHANGE_PREFIX == "/config/changes/config_change_"
+
+
+def test_a_state_is_told_from_other_entries() -> None:
+    for partition in (TopicPartition("t", 0), TopicPartition("a.b_c-d", 1234)):
+        assert layout.partition_of_state(layout.partition_state_path(*partition)) == partition
+    others = (layout.topic_path("t"), layout.partition_path("t", 0), layout.topic_path("t") + "/partitions/x/state")
+    assert [layout.partition_of_state(path) for path in (*others, layout.SHARED_CHANGES)] == [None] * 4
 
 
 def test_several_create_the_roots_at_once(tmp_path: Path) -> None:

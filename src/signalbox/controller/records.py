@@ -172,6 +172,14 @@ class ReplicasDeleted:
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionStateLearnt:
+    """A partition's state as its leader stored it by itself."""
+
+    partition: TopicPartition
+    state: PartitionState
+
+
+@dataclass(frozen=True, slots=True)
 class SharedLearnt:
     """What other brokers stored by themselves, up to `version` of the shared changes: configs by entity path, ACLs,
     tokens by id, topics without leaders. None is for what is gone."""
@@ -204,5 +212,6 @@ Record = (
     | BrokerShutsDown
     | ReplicasOffline
     | ReplicasDeleted
+    | PartitionStateLearnt
     | SharedLearnt
 )

@@ -317,6 +317,12 @@ def _outcomes_dropped(draft: _Draft, record: rec.ForwardedOutcomesDropped) -> No
         del outcomes[key]
 
 
+def _state_learnt(draft: _Draft, record: rec.PartitionStateLearnt) -> None:
+    """The context alone: it stands in the store already."""
+    name, partition = record.partition
+    draft.states(name)[partition] = record.state
+
+
 def _shared_learnt(draft: _Draft, record: rec.SharedLearnt) -> None:
     """The context alone: it stands in the store already."""
     learnt: Mapping[Any, Any]
@@ -355,5 +361,6 @@ _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.BrokerShutsDown: _broker_shuts_down,
     rec.ReplicasOffline: _replicas_offline,
     rec.ReplicasDeleted: _replicas_deleted,
+    rec.PartitionStateLearnt: _state_learnt,
     rec.SharedLearnt: _shared_learnt,
 }

@@ -13,14 +13,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.common.forwarding_id import ForwardingId
+from signalbox.common.ids import TopicPartition
 from signalbox.common.long_work import LongWork
+from signalbox.controller.answering import give_answer
 from signalbox.controller.broker_control import ask_for_replicas, brokers_changed
 from signalbox.controller.claim import Claim, still_holds, try_to_claim
 from signalbox.controller.context import ControllerContext, LiveBroker
@@ -31,6 +33,7 @@ from signalbox.controller.dispatch import DECISIONS
 from signalbox.controller.failover import take_over
 from signalbox.controller.forwarded_outcome import ForwardedRequest, decided_once
 from signalbox.controller.housekeeping import housekeeping
+from signalbox.controller.leader_writes import StatesMoved, learn_states
 from signalbox.controller.loading import load_context
 from signalbox.controller.ports import BrokerChannels, BrokerProbe, Requester
 from signalbox.controller.refusals import refuse
@@ -213,6 +216,7 @@ class Controller:
         news.open()
         news.look_at_brokers()
         news.look_at_log_dirs()
+        news.look_at_isr_changes()
         news.look_at_shared()
         while True:
             self._wake.clear()
@@ -256,23 +260,27 @@ class Controller:
         try:
             await turn.run(self._queue, self._store, claim.fence, self._in_slices)
         except SharedMoved:
-            await self._decide_again(turn)
+            self._decide_again(turn, await self._shared_news())
+            return
+        except StatesMoved as moved:
+            if (learn := await learn_states(self._store, context, moved.partitions)) is None:
+                raise  # it has moved, and not by its leader's hand: only a new term knows where it stands
+            self._decide_again(turn, learn)
             return
         self._context, self._in_hand = turn.context, []
         self._targets.follow(turn.context.brokers)
         await self._in_slices(partial(self._tell_all, turn))
         self._knows = True
         for pending, decision in turn.decided:
-            self._answer(pending, decision)
+            give_answer(pending, decision, self._neighbours.cache, self._spawn)
 
-    async def _decide_again(self, turn: Turn) -> None:
-        """Brokers below the gate of the roll-out have stored something: learn it, then take the same turn."""
-        read = await read_shared(self._store, lambda: self._context)
+    def _decide_again(self, turn: Turn, learn: Follow | None) -> None:
+        """Other brokers have stored something: learn it, then take the same turn."""
         undone = [pending for pending in turn.taken if pending.answer is None or not pending.answer.done()]
         self._queue.extendleft(reversed(undone))
         self._in_hand = []
-        if read is not None:
-            self._queue.appendleft(self._event(lambda now, inputs: shared_changed(now, inputs, read)))
+        if learn is not None:
+            self._queue.appendleft(self._event(learn))
 
     async def _in_slices(self, work: Callable[[], T]) -> T:
         """`work` as long work: when a slice is over the event loop gets its turn. Short ones share a slice."""
@@ -296,25 +304,6 @@ class Controller:
         if self._clock.monotonic() - self._slice_start > SLICE_S:
             await asyncio.sleep(0)
             self._slice_start = self._clock.monotonic()
-
-    def _answer(self, pending: Pending, decision: Decision) -> None:
-        if pending.answer is None or decision.response is None or pending.answer.done():
-            return
-        if decision.visibility is None:
-            pending.answer.set_result(decision.response)
-        elif decision.visibility.timeout_ms <= 0:
-            pending.answer.set_result(decision.visibility.when_late())
-        else:
-            self._spawn(self._answer_when_visible(pending, decision))
-
-    async def _answer_when_visible(self, pending: Pending, decision: Decision) -> None:
-        visibility, response, answer = decision.visibility, decision.response, pending.answer
-        assert visibility is not None
-        assert response is not None
-        assert answer is not None
-        in_time = await self._neighbours.cache.wait_until(visibility.holds, visibility.timeout_ms / 1000)
-        if not answer.done():
-            answer.set_result(response if in_time else visibility.when_late())
 
     def _tell(self, broker_id: int, request: Message) -> None:
         if self._targets.reaches(broker_id):
@@ -350,11 +339,19 @@ class Controller:
         """From the store: a broker lost a log directory."""
         self._enqueue(Pending(lambda now: ask_for_replicas(now, broker_id)))
 
+    async def isr_changed(self, partitions: Iterable[TopicPartition]) -> None:
+        """From the store: leaders have written these partitions' states by themselves."""
+        if self._context is not None and (learn := await learn_states(self._store, self._context, partitions)):
+            self._enqueue(self._event(learn))
+
     async def look_at_shared(self) -> None:
         """From the store: a broker has stored something by itself, below the gate of the roll-out (SPEC F17)."""
+        if learn := await self._shared_news():
+            self._enqueue(self._event(learn))
+
+    async def _shared_news(self) -> Follow | None:
         read = await read_shared(self._store, lambda: self._context)
-        if read is not None:
-            self._enqueue(self._event(lambda now, inputs: shared_changed(now, inputs, read)))
+        return None if read is None else lambda now, inputs: shared_changed(now, inputs, read)
 
     def news_failed(self, error: Exception) -> None:
         """From the store: something could not be read. Only a new term is sure to know everything again."""

@@ -1,5 +1,5 @@
 """What the controller hears from the store: brokers that registered or vanished, log directories that failed, what
-brokers stored by themselves.
+brokers stored by themselves, leaders their ISR among it.
 
 A watch only says "look"; the look is taken once however often it said so meanwhile, and looks of one kind never
 overtake each other.
@@ -8,12 +8,14 @@ overtake each other.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, Protocol
 
+from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import LiveBroker
 from signalbox.controller.loading import load_brokers
 from signalbox.metadata import layout
+from signalbox.metadata.isr_change import decode_isr_change
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.log_dir_event import decode_log_dir_event
 from signalbox.metadata.store.port import CommitRefused, Delete, Fence, MetadataStore, StoreError
@@ -32,6 +34,10 @@ class NewsReader(Protocol):
 
     def log_dir_failed(self, broker_id: int) -> None:
         """A broker lost a log directory."""
+        ...
+
+    async def isr_changed(self, partitions: Iterable[TopicPartition]) -> None:
+        """Leaders stored the ISR of these partitions, which may be unknown: read it. StoreError."""
         ...
 
     async def look_at_shared(self) -> None:
@@ -63,6 +69,7 @@ class StoreNews:
         self._cancel = [
             self._store.watch(layout.BROKER_IDS, self.look_at_brokers),
             self._store.watch(layout.LOG_DIR_EVENTS, self.look_at_log_dirs),
+            self._store.watch(layout.ISR_CHANGES, self.look_at_isr_changes),
             self._store.watch(layout.SHARED_CHANGES, self.look_at_shared),
         ]
 
@@ -80,6 +87,10 @@ class StoreNews:
     def look_at_log_dirs(self) -> None:
         """Read and remove the events of failed log directories."""
         self._look(layout.LOG_DIR_EVENTS, self._read_log_dirs)
+
+    def look_at_isr_changes(self) -> None:
+        """Read and remove what leaders say of the ISRs that they stored."""
+        self._look(layout.ISR_CHANGES, self._read_isr_changes)
 
     def look_at_shared(self) -> None:
         """Have what others stored read (again)."""
@@ -130,7 +141,27 @@ class StoreNews:
                 self._reader.log_dir_failed(decode_log_dir_event(path, entry.data))
             except BadEntry as error:
                 log.error("skipping a log directory's failure: %s", error)
+            await self._remove(path)
+
+    async def _read_isr_changes(self) -> None:
+        """All that are there are one piece of news. They go when it has been told, the unreadable ones too; a term that
+        ends before leaves them to the next one."""
+        found = await self._store.read_tree(layout.ISR_CHANGES)
+        found.pop(layout.ISR_CHANGES, None)
+        named: list[TopicPartition] = []
+        for path, entry in found.items():
             try:
-                await self._store.commit([Delete(path)], self._fence)
-            except CommitRefused as refused:
-                log.debug("an event was removed by somebody else: %s", refused)
+                named += decode_isr_change(path, entry.data)
+            except BadEntry as error:
+                log.error("skipping a change of the ISR: %s", error)
+        if named and self._is_open:
+            await self._reader.isr_changed(named)
+        for path in found:
+            if self._is_open:
+                await self._remove(path)
+
+    async def _remove(self, path: str) -> None:
+        try:
+            await self._store.commit([Delete(path)], self._fence)
+        except CommitRefused as refused:
+            log.debug("news was removed by somebody else: %s", refused)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeVar
@@ -18,6 +18,7 @@ from signalbox.common.long_work import breathe
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_batch import ControlBatch
 from signalbox.controller.decision import Decision
+from signalbox.controller.leader_writes import StatesMoved, moved_by
 from signalbox.controller.replay import replay
 from signalbox.controller.shared_commit import SharedMoved, commit_shared
 from signalbox.metadata.shared_changes import SharedChanges
@@ -27,6 +28,7 @@ from signalbox.metadata.store.port import (
     FencedOut,
     MetadataStore,
     Operation,
+    VersionConflict,
     in_commits,
     refuse_bad_operation,
 )
@@ -79,8 +81,8 @@ class Turn:
     batch: ControlBatch = field(default_factory=ControlBatch)
 
     async def run(self, queue: deque[Pending], store: MetadataStore, fence: Fence, in_slices: InSlices) -> None:
-        """Decide what waits and store it. Raises the store's errors, and SharedMoved when all of it has to be decided
-        again; each decision is run by `in_slices`."""
+        """Decide what waits and store it. Raises the store's errors, and SharedMoved or StatesMoved when all of it has
+        to be decided again; each decision is run by `in_slices`."""
         operations: list[Operation] = []
         while queue and len(self.taken) < MAX_DECISIONS_PER_COMMIT:
             pending = queue.popleft()
@@ -102,8 +104,8 @@ class Turn:
             shared = SharedChanges(self.context.shared_version)
             for number, part in enumerate([*in_commits(operations, store.max_commit_bytes)] or [[]]):
                 try:
-                    shared = await commit_shared(store, part, fence, shared)
-                except SharedMoved as moved:
+                    shared = await _commit(store, part, fence, shared)
+                except (SharedMoved, StatesMoved) as moved:
                     if number:
                         raise FencedOut(moved.path, "another broker came between two commits of one turn") from moved
                     raise
@@ -121,3 +123,14 @@ class Turn:
         self.batch.add(after, decision.effects)
         self.decided.append((pending, decision))
         return stored
+
+
+async def _commit(
+    store: MetadataStore, operations: Sequence[Operation], fence: Fence, shared: SharedChanges
+) -> SharedChanges:
+    try:
+        return await commit_shared(store, operations, fence, shared)
+    except VersionConflict as conflict:
+        if (moved := moved_by(conflict, operations)) is not None:
+            raise moved from conflict
+        raise

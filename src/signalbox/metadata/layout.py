@@ -7,8 +7,10 @@ Only paths are here; what the entries hold is said by one file per noun (`regist
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 
+from signalbox.common.ids import TopicPartition
 from signalbox.metadata.store.port import Create, KeyExists, MetadataStore, Operation
 
 CLUSTER_ID = "/cluster/id"
@@ -22,6 +24,7 @@ CONFIG = "/config"
 CONFIG_CHANGES = "/config/changes"
 CONFIG_CHANGE_PREFIX = "/config/changes/config_change_"
 ISR_CHANGES = "/isr_change_notification"
+ISR_CHANGE_PREFIX = "/isr_change_notification/isr_change_"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
 LOG_DIR_EVENT_PREFIX = "/log_dir_event_notification/log_dir_event_"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
@@ -41,6 +44,8 @@ FORWARDED = "/signalbox_forwarded"  # ours: outcomes of forwarded changes, by br
 CONTROLLER_IDS = "/signalbox_controllers"  # ours: dedicated controllers, in the form of /brokers/ids (decision 0020)
 SHARED_CHANGES = "/signalbox_shared_changes"  # ours: orders the writers of what more than one broker may write
 UNFINISHED_COPY = "/signalbox_unfinished_copy"  # ours: no broker starts on a store that has it
+
+_STATE_PATH = re.compile(rf"{TOPICS}/([^/]+)/partitions/([0-9]+)/state")
 
 DEFAULT_ENTITY = "<default>"  # the entity name that stands for "all without their own"
 
@@ -98,6 +103,12 @@ def partition_path(topic: str, partition: int) -> str:
 def partition_state_path(topic: str, partition: int) -> str:
     """Leader, ISR and epochs. The entry's version is the partition epoch."""
     return f"{TOPICS}/{topic}/partitions/{partition}/state"
+
+
+def partition_of_state(path: str) -> TopicPartition | None:
+    """The partition whose state stands at `path`; None for any other entry."""
+    found = _STATE_PATH.fullmatch(path)
+    return TopicPartition(found[1], int(found[2])) if found is not None else None
 
 
 def delete_topic_path(topic: str) -> str:

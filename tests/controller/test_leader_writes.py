@@ -1,0 +1,98 @@
+"""States that leaders wrote by themselves, as the controller takes them over."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from signalbox.common.ids import TopicPartition
+from signalbox.controller.context import ControllerContext
+from signalbox.controller.decision import LeadersAnnounced, MetadataAnnounced
+from signalbox.controller.leader_writes import learn_states, moved_by, states_changed
+from signalbox.controller.replay import replay
+from signalbox.metadata.layout import partition_path, partition_state_path, partitions_path, topic_path
+from signalbox.metadata.partition_state import PartitionState
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Create, Delete, VersionConflict, Write
+from tests.controller.cluster import inputs
+from tests.controller.contexts import after, make_context, placed, told, tp
+
+pytestmark = pytest.mark.spec("M2")
+
+
+def three(text: str = "1* 2 3") -> ControllerContext:
+    return make_context(1, 2, 3, topics={"t": {0: text}})
+
+
+def written(context: ControllerContext, *isr: int, versions: int = 1) -> PartitionState:
+    """The state that the leader of t-0 has written."""
+    known = context.state(tp(0))
+    assert known is not None
+    return replace(known, isr=isr, partition_epoch=known.partition_epoch + versions)
+
+
+def test_a_leaders_isr_is_taken_over_and_told_by_update_metadata_alone() -> None:
+    context = three()
+    decision = states_changed(context, {tp(0): written(context, 1, 2, versions=2)})
+    assert told(after(context, decision).state(tp(0))) == "1/7/5 isr 1 2"
+    assert decision.effects == (MetadataAnnounced((tp(0),)),)
+    assert replay(context, decision.records)[1] == [], "it stands in the store already"
+
+
+def test_what_is_known_or_older_or_of_no_topic_changes_nothing() -> None:
+    context = three()
+    for found in ({tp(0): written(context, 1, versions=0)}, {tp(0): written(context, 1, versions=-1)}):
+        assert states_changed(context, found) == states_changed(context, {})
+    unknown = {tp(9): written(context, 1), TopicPartition("gone", 0): written(context, 1)}
+    assert states_changed(context, unknown) == states_changed(context, {})
+
+
+def test_a_reassignment_that_waited_for_this_isr_ends() -> None:
+    context = make_context(1, 2, 3, 4, topics={"t": {0: "4 1* 2 isr 1 2 adding 4 removing 2"}})
+    decision = states_changed(context, {tp(0): written(context, 1, 2, 4)})
+    settled = after(context, decision)
+    assert placed(settled) == "4 1 removed 2"
+    assert told(settled.state(tp(0))) == "1/8/5 isr 1 4"
+    [write] = [each for each in replay(context, decision.records)[1] if each.path == partition_state_path("t", 0)]
+    assert isinstance(write, Write)
+    assert write.expected_version == 4, "on top of what the leader wrote"
+    assert any(isinstance(effect, LeadersAnnounced) for effect in decision.effects)
+
+
+def test_a_conflict_at_a_state_names_all_states_of_the_commit() -> None:
+    paths = [partition_state_path("t", 0), partition_state_path("u.v", 12)]
+    operations = [Write(paths[0], b"", 3), Delete("/config/users/u"), Write(topic_path("t"), b""), Write(paths[1], b"")]
+    moved = moved_by(VersionConflict(paths[1], "has another version"), operations)
+    assert moved is not None
+    assert (moved.path, moved.partitions) == (paths[1], (tp(0), TopicPartition("u.v", 12)))
+    assert moved_by(VersionConflict(topic_path("t"), "has another version"), operations) is None
+
+
+def test_only_known_partitions_are_read_and_only_news_is_a_decision() -> None:
+    class Store(MemoryMetadataStore):
+        asked: tuple[str, ...] = ()
+
+        async def read(self, path: str) -> Any:
+            self.asked += (path,)
+            return await super().read(path)
+
+    async def run() -> None:
+        context, store = three(), Store(SharedEntries())
+        for path in ("/brokers", "/brokers/topics", topic_path("t"), partitions_path("t"), partition_path("t", 0)):
+            await store.commit([Create(path)])
+        path = partition_state_path("t", 0)
+        await store.commit([Create(path)])
+        for _ in range(3):  # as old as the context
+            await store.commit([Write(path, written(context, 1).encode())])
+        named = [tp(0), TopicPartition("../etc", 0), tp(5), tp(0), TopicPartition("gone", 1)]
+        assert await learn_states(store, context, named) is None
+        assert store.asked == (path,)
+        await store.commit([Write(path, written(context, 1).encode())])
+        learn = await learn_states(store, context, named)
+        assert learn is not None
+        assert told(after(context, learn(context, inputs())).state(tp(0))) == "1/7/4 isr 1"
+
+    asyncio.run(run())

@@ -23,7 +23,7 @@ from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRespon
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeResponse
 from signalbox.security.sasl.mechanism import SaslError, SaslMechanism
 from signalbox.security.sasl.plain import ListedPasswords, PlainMechanism
-from signalbox.security.sasl.scram import ScramMechanism, TokenLogin
+from signalbox.security.sasl.scram import NoCredentials, ScramMechanism
 from signalbox.security.sasl.scram_messages import ScramCredential, make_credential
 from signalbox.transport.data_loop import DataLoop
 from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
@@ -32,14 +32,11 @@ from tests.security.certificates import Authority
 USER, PASSWORD = "broker", "s3cret"
 
 
-class OneUser:
+class OneUser(NoCredentials):
     """The credentials of a cluster with one SCRAM user."""
 
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         return make_credential(mechanism, PASSWORD, b"some salt") if user == USER else None
-
-    def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
-        return None
 
 
 def authenticate_with(broker: LoopbackBroker, mechanism: SaslMechanism) -> None:

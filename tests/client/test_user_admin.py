@@ -10,7 +10,6 @@ from signalbox.client.admin import AdminClient
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.sasl.scram_messages import make_credential
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.stored_users import StoredUsers
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,7 @@ def test_the_password_is_the_one_that_was_set(one: Cluster) -> None:
         async with AdminClient.of(one.bootstrap_servers) as admin:
             await admin.set_user("bob", "pässword, with = all", "SCRAM-SHA-512")
             await admin.describe_users()  # returns when the broker knows
-        stored = StoredUsers(one.nodes[1].parts.around.repository).scram_credential("SCRAM-SHA-512", "bob")
+        stored = one.nodes[1].parts.around.users.scram_credential("SCRAM-SHA-512", "bob")
         assert stored is not None
         assert stored == make_credential("SCRAM-SHA-512", "pässword, with = all", stored.salt)
 

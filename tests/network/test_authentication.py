@@ -17,7 +17,7 @@ from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, Sas
 from signalbox.security.principal import ANONYMOUS
 from signalbox.security.sasl.mechanism import SaslClientExchange
 from signalbox.security.sasl.plain import PlainClientExchange
-from signalbox.security.sasl.scram import ScramClientExchange, TokenLogin
+from signalbox.security.sasl.scram import NoCredentials, ScramClientExchange, TokenLogin
 from signalbox.security.sasl.scram_messages import ScramCredential, make_credential
 from tests.network.serving import Dialled, configured, serving
 from tests.transport.loopback import framed
@@ -42,12 +42,9 @@ SASL = {
 ALICE = b"\0alice\0a-secret"
 
 
-class Users:
+class Users(NoCredentials):
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         return make_credential(mechanism, "pencil", b"salt" * 4) if user == "carol" else None
-
-    def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
-        return None
 
 
 async def handshake(client: Dialled, mechanism: str = "PLAIN", version: int = 1) -> SaslHandshakeResponse:
@@ -273,6 +270,7 @@ class OneToken(Users):
     """A delegation token of alice that ends when it is told to."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.expires_at_ms = 0
 
     def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:

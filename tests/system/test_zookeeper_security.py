@@ -200,4 +200,6 @@ def test_a_cluster_keeps_its_metadata_to_itself(guarded: Guarded, stranger: Kazo
         with pytest.raises(NoAuthError):
             stranger.get_children("/cluster/config/users")
         with pytest.raises(NoAuthError):
+            stranger.get("/cluster/signalbox_salt_secret")
+        with pytest.raises(NoAuthError):
             stranger.delete("/cluster/controller")

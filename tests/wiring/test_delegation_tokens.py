@@ -9,6 +9,7 @@ from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
 from signalbox.security.delegation_token import DelegationToken, TokenSecret
 from signalbox.security.principal import KafkaPrincipal
+from signalbox.security.sasl.salts import Salts
 from signalbox.security.sasl.scram_messages import encode_base64, make_credential
 from signalbox.wiring.delegation_tokens import DelegationTokens, token_secret
 from tests.metadata.participants import run_with_stores
@@ -33,7 +34,7 @@ def test_the_secret_has_two_names() -> None:
 
 def test_a_token_gives_its_owner_until_its_earlier_end() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
-        tokens = DelegationTokens(store, ManualClock(), SECRET)
+        tokens = DelegationTokens(store, ManualClock(), SECRET, Salts())
         await tokens.start()
         assert tokens.login("SCRAM-SHA-256", "t") is None
         token = DelegationToken("t", ALICE, CAROL, (), issue_ms=1, expiry_ms=2, max_ms=9)

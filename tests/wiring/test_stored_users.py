@@ -11,6 +11,7 @@ from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entity_config import encode_configs
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete
+from signalbox.security.sasl.salts import Salts
 from signalbox.security.sasl.scram_messages import make_credential
 from signalbox.security.sasl.stored_credential import encode_credential
 from signalbox.wiring.stored_users import CurrentConfigs, StoredUsers
@@ -23,7 +24,7 @@ ALICE = {"SCRAM-SHA-256": encode_credential(CREDENTIAL)}
 def test_users_come_and_go_with_the_store() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         repository = ConfigRepository(store, ManualClock())
-        users = StoredUsers(repository)
+        users = StoredUsers(repository, Salts())
         await repository.start()
         assert users.scram_credential("SCRAM-SHA-256", "a b") is None
         await store.commit([Create("/config/users/a%20b", encode_configs(ALICE))])
@@ -46,7 +47,7 @@ def test_a_damaged_credential_lets_nobody_in_and_is_not_logged(caplog: pytest.Lo
         await store.commit([Create("/config/users/u", encode_configs(damaged))])
         repository = ConfigRepository(store, ManualClock())
         await repository.start()
-        assert StoredUsers(repository).scram_credential("SCRAM-SHA-256", "u") is None
+        assert StoredUsers(repository, Salts()).scram_credential("SCRAM-SHA-256", "u") is None
         await repository.stop()
 
     run_with_stores(1, scenario)

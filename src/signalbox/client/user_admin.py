@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 
 from signalbox.client.admin_call import AdminCall, only, outcome_of
 from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from signalbox.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+from signalbox.security.sasl.salts import random_salt
 from signalbox.security.sasl.scram_messages import MIN_ITERATIONS, salted_password
 from signalbox.security.sasl.stored_credential import MECHANISM_CODES
 
-_SALT_BYTES = 24
 _CODES = {mechanism: code for code, mechanism in MECHANISM_CODES.items()}
 
 
@@ -42,7 +41,7 @@ class UserAdmin(AdminCall):
         timeout_ms: float | None = None,
     ) -> None:
         """Make a user or change its password. ValueError for an unknown mechanism; KafkaError."""
-        salt = secrets.token_bytes(_SALT_BYTES)
+        salt = random_salt()
         upsertion = AlterUserScramCredentialsRequest.ScramCredentialUpsertion(
             name=user,
             mechanism=_code(mechanism),

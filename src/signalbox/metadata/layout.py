@@ -43,6 +43,7 @@ TOKEN_CHANGE_PREFIX = "/delegation_token/token_changes/token_change_"
 FORWARDED = "/signalbox_forwarded"  # ours: outcomes of forwarded changes, by broker, broker epoch and number
 CONTROLLER_IDS = "/signalbox_controllers"  # ours: dedicated controllers, in the form of /brokers/ids (decision 0020)
 SHARED_CHANGES = "/signalbox_shared_changes"  # ours: orders the writers of what more than one broker may write
+SALT_SECRET = "/signalbox_salt_secret"  # ours: what salts are made of for names that have none stored
 UNFINISHED_COPY = "/signalbox_unfinished_copy"  # ours: no broker starts on a store that has it
 
 _STATE_PATH = re.compile(rf"{TOPICS}/([^/]+)/partitions/([0-9]+)/state")

@@ -27,9 +27,11 @@ from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.feature_repository import FeatureRepository
 from signalbox.metadata.layout import controller_id_path
 from signalbox.metadata.registration_keeper import RegistrationKeeper
+from signalbox.metadata.salt_secret import SaltSecretRepository
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.network.socket_server import SocketServer
 from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.security.sasl.salts import Salts
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.handshake_threads import HandshakeThreads
 from signalbox.transport.long_lane import LongLane
@@ -60,6 +62,7 @@ class ControllerNodeParts:
     cache: MetadataCache
     repository: ConfigRepository
     features: FeatureRepository
+    salt_secret: SaltSecretRepository
     acls: AclRepository | None
     trail: Trail
     guards: Guards
@@ -87,6 +90,7 @@ class ControllerNodeParts:
         await self.server.stop("the controller stops")
         await self.repository.stop()
         await self.features.stop()
+        await self.salt_secret.stop()
         if self.acls is not None:
             await self.acls.stop()
         if self.metrics_page is not None:
@@ -100,7 +104,10 @@ async def build_controller_node(
     threads, trail = HandshakeThreads(), Trail.begin(config, clock)
     repository = ConfigRepository(store, clock)
     await repository.start()
-    guards = read_guards(config, StoredUsers(repository), None, threads.control)
+    salts = Salts()
+    salt_secret = SaltSecretRepository(store, salts.use)
+    await salt_secret.start()
+    guards = read_guards(config, StoredUsers(repository, salts), None, threads.control)
     acls = keep_acls(store, clock, guards.authorizer)
     if acls is not None:
         await acls.start()
@@ -150,6 +157,7 @@ async def build_controller_node(
         cache=cache,
         repository=repository,
         features=features,
+        salt_secret=salt_secret,
         acls=acls,
         trail=trail,
         guards=guards,

@@ -9,6 +9,7 @@ from signalbox.common.config_table import Value
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.metadata.token_repository import TokenRepository, Tokens
 from signalbox.security.delegation_token import TokenSecret
+from signalbox.security.sasl.salts import Salts
 from signalbox.security.sasl.scram import TokenLogin
 from signalbox.security.sasl.token_credentials import TokenCredentials
 
@@ -31,10 +32,10 @@ def token_secret(values: Mapping[str, Value]) -> TokenSecret | None:
 class DelegationTokens:
     """The cluster's tokens as this broker knows them; `broker/ports.TokenReading`."""
 
-    def __init__(self, store: MetadataStore, clock: Clock, secret: TokenSecret) -> None:
+    def __init__(self, store: MetadataStore, clock: Clock, secret: TokenSecret, salts: Salts) -> None:
         self.secret = secret
         self._known: Tokens = {}
-        self._credentials = TokenCredentials(secret)
+        self._credentials = TokenCredentials(secret, salts)
         self._repository = TokenRepository(store, clock, self._changed)
 
     async def start(self) -> None:

@@ -45,11 +45,13 @@ from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.layout import controller_id_path
 from signalbox.metadata.registration import VERSION_WITH_FEATURES, VERSION_WITHOUT_FEATURES
 from signalbox.metadata.registration_keeper import RegistrationKeeper
+from signalbox.metadata.salt_secret import SaltSecretRepository
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.network.ports import NetworkPorts
 from signalbox.network.socket_server import SocketServer
 from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.request_context import RequestContext
+from signalbox.security.sasl.salts import Salts
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.handshake_threads import HandshakeThreads
 from signalbox.transport.long_lane import LongLane
@@ -163,6 +165,7 @@ class NodeParts:
         self.data.logs.close(self.epochs.broker_epoch)
         await self.around.repository.stop()
         await self.around.features.stop()
+        await self.around.salt_secret.stop()
         if self.around.acls is not None:
             await self.around.acls.stop()
         if self.around.tokens is not None:
@@ -180,11 +183,14 @@ async def build_parts(
     repository = ConfigRepository(store, clock)
     await repository.start()
     dynamic = DynamicBrokerConfig(repository, config.node_id, NODE_CONFIG, config.values)
-    secret = token_secret(config.values)
-    tokens = None if secret is None else DelegationTokens(store, clock, secret)
+    secret, salts = token_secret(config.values), Salts()
+    salt_secret = SaltSecretRepository(store, salts.use)
+    await salt_secret.start()
+    tokens = None if secret is None else DelegationTokens(store, clock, secret, salts)
     if tokens is not None:
         await tokens.start()
-    guards = read_guards(config, StoredUsers(repository, tokens), dynamic.changed_live(), threads.control)
+    users = StoredUsers(repository, salts, tokens)
+    guards = read_guards(config, users, dynamic.changed_live(), threads.control)
     acls = keep_acls(store, clock, guards.authorizer)
     if acls is not None:
         await acls.start()
@@ -211,6 +217,8 @@ async def build_parts(
         acls=acls,
         features=features,
         tokens=tokens,
+        salt_secret=salt_secret,
+        users=users,
         dynamic=dynamic,
         guards=guards,
         channel=ways.channel,

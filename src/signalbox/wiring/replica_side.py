@@ -17,6 +17,7 @@ from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.feature_repository import FeatureRepository
+from signalbox.metadata.salt_secret import SaltSecretRepository
 from signalbox.replication.config_rows import replication_config
 from signalbox.replication.leader_channel import ReconnectingChannels
 from signalbox.replication.replica_manager import ReplicaManager
@@ -37,6 +38,7 @@ from signalbox.wiring.guards import Guards
 from signalbox.wiring.leader_channels import LeaderConnector
 from signalbox.wiring.log_dir_failures import LogDirFailures
 from signalbox.wiring.own_epochs import OwnEpochs
+from signalbox.wiring.stored_users import StoredUsers
 from signalbox.wiring.topic_configs import TopicConfigView
 
 _TOPICS = "topics/"
@@ -54,6 +56,8 @@ class Surroundings:
     acls: AclRepository | None
     features: FeatureRepository
     tokens: DelegationTokens | None
+    salt_secret: SaltSecretRepository
+    users: StoredUsers
     dynamic: DynamicBrokerConfig
     guards: Guards
     channel: ControllerChannel

@@ -8,38 +8,54 @@ came.
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Mapping
 
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entity_config import user_entity
 from signalbox.metadata.store.port import StoreError
+from signalbox.security.sasl.salts import Salts, random_salt
 from signalbox.security.sasl.scram import TokenLogin
-from signalbox.security.sasl.scram_messages import ScramCredential
-from signalbox.security.sasl.stored_credential import BadCredential, decode_credential
+from signalbox.security.sasl.scram_messages import (
+    MIN_ITERATIONS,
+    SCRAM_MECHANISMS,
+    ScramCredential,
+    credential_from_salted,
+)
+from signalbox.security.sasl.stored_credential import BadCredential, decode_credential, encode_credential
 from signalbox.wiring.delegation_tokens import DelegationTokens
 
 log = logging.getLogger(__name__)
+
+# Decoded for who has no credential, since that takes time.
+_NOBODYS = {
+    each: encode_credential(credential_from_salted(each, secrets.token_bytes(32), random_salt(), MIN_ITERATIONS))
+    for each in SCRAM_MECHANISMS
+}
 
 
 class StoredUsers:
     """`security/sasl/scram.ScramCredentials`."""
 
-    def __init__(self, repository: ConfigRepository, tokens: DelegationTokens | None = None) -> None:
+    def __init__(self, repository: ConfigRepository, salts: Salts, tokens: DelegationTokens | None = None) -> None:
         self._repository = repository
+        self._salts = salts
         self._tokens = tokens
 
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         text = self._repository.entity(user_entity(user)).get(mechanism)
-        if text is None:
-            return None
         try:
-            return decode_credential(text)
+            found = decode_credential(_NOBODYS[mechanism] if text is None else text)
         except BadCredential as error:
             log.error("user %s cannot log in by %s: %s", user, mechanism, error)
             return None
+        return None if text is None else found
 
     def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
         return None if self._tokens is None else self._tokens.login(mechanism, token_id)
+
+    def salt(self, mechanism: str, name: str) -> bytes:
+        return self._salts.of(mechanism, name)
 
 
 class CurrentConfigs:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import base64
+
 import pytest
 import scramp  # type: ignore[import-untyped]
 
 from signalbox.security.sasl.mechanism import SaslError
+from signalbox.security.sasl.salts import random_salt
 from signalbox.security.sasl.scram import NoCredentials, ScramClientExchange, ScramMechanism, TokenLogin
 from signalbox.security.sasl.scram_messages import (
     SCRAM_MECHANISMS,
@@ -15,9 +18,10 @@ from signalbox.security.sasl.scram_messages import (
     parse_server_first,
     salted_password,
 )
+from tests.security.sasl.test_salts import KAFKAS
 
 
-class Users:
+class Users(NoCredentials):
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         return make_credential(mechanism, "pencil", b"salt of alice") if user in ("alice", "a,=b") else None
 
@@ -25,6 +29,17 @@ class Users:
         return (
             TokenLogin("owner", 5_000, make_credential(mechanism, "hmac", b"salt")) if token_id == "token-1" else None
         )
+
+
+class Made(NoCredentials):
+    """One user as our own tools make them, one token; two nodes of it are of one cluster."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._salts.use(b"the cluster's secret")
+
+    def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
+        return make_credential(mechanism, "pencil", random_salt()) if user == "made" else None
 
 
 @pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
@@ -53,11 +68,38 @@ def test_a_wrong_password_and_an_unknown_user_fail_at_the_same_step(mechanism: s
     assert not server.complete
 
 
-def test_an_unknown_user_keeps_its_made_up_salt() -> None:
-    mechanism = ScramMechanism("SCRAM-SHA-256", NoCredentials())
-    salts = {mechanism.begin().respond(b"n,,n=ghost,r=x").split(b",")[1] for _ in range(3)}
-    assert len(salts) == 1
-    assert mechanism.begin().respond(b"n,,n=other,r=x").split(b",")[1] not in salts
+def test_an_unknown_name_is_shown_what_a_known_one_could_have() -> None:
+    mechanism = ScramMechanism("SCRAM-SHA-256", Made())
+    known, ghost, other, listed = (
+        mechanism.begin().respond(f"n,,n={name},r=x".encode()).decode().split(",")[1:]
+        for name in ("made", "ghost", "other", "listed")
+    )
+    assert len({known[0], ghost[0], other[0], listed[0]}) == 4
+    for salt, iterations in (known, ghost, other, listed):
+        assert KAFKAS.fullmatch(base64.b64decode(salt.removeprefix("s=")))
+        assert iterations == "i=4096"
+
+
+@pytest.mark.parametrize("extension", ["", ",tokenauth=true"])
+@pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
+def test_every_node_shows_an_unknown_name_the_same(mechanism: str, extension: str) -> None:
+    first = f"n,,n=ghost,r=x{extension}".encode()
+    before, after = (ScramMechanism(mechanism, Made()).begin().respond(first) for _ in range(2))
+    assert before.split(b",")[1:] == after.split(b",")[1:]
+    strange = ScramMechanism(mechanism, NoCredentials()).begin().respond(first)
+    assert strange.split(b",")[1] != before.split(b",")[1], "of another cluster"
+
+
+@pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
+def test_nobody_logs_in_by_what_was_made_up(mechanism: str) -> None:
+    """Not even with the very keys."""
+    server, client = ScramMechanism(mechanism, Made()).begin(), ScramClientExchange(mechanism, "ghost", "")
+    server.respond(client.first())
+    server._credential = make_credential(mechanism, "", server._credential.salt if server._credential else b"")
+    final = client.respond(server._server_first.encode())
+    assert final is not None
+    with pytest.raises(SaslError, match="invalid credentials"):
+        server.respond(final)
 
 
 def test_a_delegation_token_speaks_for_its_owner() -> None:

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from signalbox.security.delegation_token import TokenSecret
+from signalbox.security.sasl.salts import Salts
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS, make_credential
 from signalbox.security.sasl.token_credentials import TokenCredentials
 
@@ -16,7 +17,7 @@ SECRET = TokenSecret("the secret")
 
 @pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
 def test_the_password_is_the_hmac(mechanism: str) -> None:
-    credentials = TokenCredentials(SECRET)
+    credentials = TokenCredentials(SECRET, Salts())
     made = credentials.credential(mechanism, "t")
     password = base64.b64encode(SECRET.hmac("t")).decode()
     assert made == make_credential(mechanism, password, made.salt)
@@ -24,8 +25,20 @@ def test_the_password_is_the_hmac(mechanism: str) -> None:
     credentials.close()
 
 
+def test_a_token_has_the_salt_of_an_id_that_is_none() -> None:
+    """Also when the cluster's secret became known late."""
+    salts = Salts()
+    credentials = TokenCredentials(SECRET, salts)
+    for _ in range(2):
+        made = credentials.credential("SCRAM-SHA-256", "t")
+        assert made.salt == salts.of("SCRAM-SHA-256", "t")
+        assert made == make_credential("SCRAM-SHA-256", base64.b64encode(SECRET.hmac("t")).decode(), made.salt)
+        salts.use(b"the cluster's secret")
+    credentials.close()
+
+
 def test_they_are_derived_ahead_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    credentials, derived = TokenCredentials(SECRET), threading.Semaphore(0)
+    credentials, derived = TokenCredentials(SECRET, Salts()), threading.Semaphore(0)
     derive = credentials._derive
     threads = []
 
@@ -45,6 +58,5 @@ def test_they_are_derived_ahead_and_forgotten(monkeypatch: pytest.MonkeyPatch) -
     assert all(name.startswith("delegation-tokens") for name, _, _ in threads)
     credentials.forget("t")
     credentials.forget("t")
-    after = credentials.credential(SCRAM_MECHANISMS[0], "t")
-    assert after != before[0], "a token of the same id would be another"
+    assert credentials.credential(SCRAM_MECHANISMS[0], "t") is not before[0], "nothing of it was kept"
     credentials.close()

@@ -1,7 +1,7 @@
 """SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677), server and client.
 
-No channel binding, as in Kafka. An unknown user goes through the same exchange with a made-up credential, so that
-the failure comes at the same step as a wrong password's.
+No channel binding, as in Kafka. An unknown user goes through the same exchange with a made-up credential and the same
+work, so that the failure comes at the same step as a wrong password's, after the same time.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from typing import Protocol
 from signalbox.security.oauth.access_token import AccessToken
 from signalbox.security.sasl.mechanism import NO_EXTENSIONS, SaslError, invalid_credentials
 from signalbox.security.sasl.plain import OTHER_IDENTITY
+from signalbox.security.sasl.salts import Salts
 from signalbox.security.sasl.scram_messages import (
     MIN_ITERATIONS,
+    SCRAM_MECHANISMS,
     ClientFirst,
     ScramCredential,
     encode_base64,
@@ -34,9 +36,8 @@ from signalbox.security.sasl.scram_messages import (
 _MAX_CLIENT_ITERATIONS = 1_000_000  # a server cannot keep our processor busy with more
 
 
-# Makes up credentials of users who do not exist: the same for a user on every listener, unknown to everybody outside
-# of this process, and not made of any secret that guessing could be tried on.
-_PEPPER = secrets.token_bytes(32)
+# What users who do not exist are checked against: of the right length, and nobody knows a proof for it.
+_NOBODYS_KEY = {mechanism: hashed(mechanism, secrets.token_bytes(32)) for mechanism in SCRAM_MECHANISMS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +58,25 @@ class ScramCredentials(Protocol):
         """The delegation token of that id."""
         ...
 
+    def salt(self, mechanism: str, name: str) -> bytes:
+        """The salt of a name that none is stored for: the same whether it is somebody's or not, on every node."""
+        ...
+
 
 class NoCredentials:
     """A cluster without SCRAM users."""
+
+    def __init__(self) -> None:
+        self._salts = Salts()
 
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         return None
 
     def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
         return None
+
+    def salt(self, mechanism: str, name: str) -> bytes:
+        return self._salts.of(mechanism, name)
 
 
 def _new_nonce() -> str:
@@ -87,7 +98,7 @@ class ScramMechanism:
         return self._name
 
     def begin(self) -> ScramServerExchange:
-        return ScramServerExchange(self._name, self._credentials, self._new_nonce(), _PEPPER)
+        return ScramServerExchange(self._name, self._credentials, self._new_nonce())
 
 
 class ScramServerExchange:
@@ -97,11 +108,10 @@ class ScramServerExchange:
     extensions = NO_EXTENSIONS
     refused = ""
 
-    def __init__(self, mechanism: str, credentials: ScramCredentials, nonce: str, pepper: bytes) -> None:
+    def __init__(self, mechanism: str, credentials: ScramCredentials, nonce: str) -> None:
         self._mechanism = mechanism
         self._credentials = credentials
         self._own_nonce = nonce
-        self._pepper = pepper
         self._first: ClientFirst | None = None
         self._server_first = ""
         self._credential: ScramCredential | None = None
@@ -130,13 +140,17 @@ class ScramServerExchange:
         else:
             self._credential = self._credentials.scram_credential(self._mechanism, first.user)
         self._known = self._credential is not None
-        if self._credential is None:
-            made_up = keyed(self._mechanism, self._pepper, first.user.encode())
-            self._credential = ScramCredential(made_up[:24], made_up, made_up, MIN_ITERATIONS)
+        nobody = self._nobody(first.user)  # made in any case: it takes time
+        self._credential = self._credential or nobody
         self._server_first = (
             f"r={first.nonce}{self._own_nonce},s={encode_base64(self._credential.salt)},i={self._credential.iterations}"
         )
         return self._server_first.encode()
+
+    def _nobody(self, name: str) -> ScramCredential:
+        """What a name that is nobody's is shown: what one that Kafka's tools made has by default."""
+        key = _NOBODYS_KEY[self._mechanism]
+        return ScramCredential(self._credentials.salt(self._mechanism, name), key, key, MIN_ITERATIONS)
 
     def _verify(self, token: bytes) -> bytes:
         first, credential = self._first, self._credential

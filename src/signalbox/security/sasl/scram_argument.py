@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-import secrets
 from dataclasses import dataclass, field
 
+from signalbox.security.sasl.salts import random_salt
 from signalbox.security.sasl.scram_messages import (
     MIN_ITERATIONS,
     SCRAM_MECHANISMS,
@@ -23,7 +23,6 @@ from signalbox.security.sasl.scram_messages import (
 from signalbox.security.sasl.stored_credential import MAX_ITERATIONS
 
 _KEYS = ("name", "password", "iterations", "salt", "saltedpassword")
-_SALT_BYTES = 24
 
 
 class BadScramArgument(ValueError):
@@ -43,7 +42,7 @@ class ScramArgument:
 
     def credential(self) -> ScramCredential:
         """What to store; a random salt and 4096 iterations where none are given."""
-        return self._made(self.salt or secrets.token_bytes(_SALT_BYTES), self.iterations or MIN_ITERATIONS)
+        return self._made(self.salt or random_salt(), self.iterations or MIN_ITERATIONS)
 
     def agrees_with(self, stored: ScramCredential) -> bool:
         """Whether the stored credential is one that this text asks for, so that nothing needs to be done."""

@@ -6,10 +6,10 @@ logs in before that is served at once and pays for it.
 
 from __future__ import annotations
 
-import secrets
 from concurrent.futures import ThreadPoolExecutor
 
 from signalbox.security.delegation_token import TokenSecret
+from signalbox.security.sasl.salts import Salts
 from signalbox.security.sasl.scram_messages import (
     SCRAM_MECHANISMS,
     ScramCredential,
@@ -17,14 +17,13 @@ from signalbox.security.sasl.scram_messages import (
     make_credential,
 )
 
-_SALT_BYTES = 24
-
 
 class TokenCredentials:
-    """One broker's: salts are new at every start, as in Kafka."""
+    """One broker's. A token's salt is that of an id which is no token's; with Kafka it is new at every start."""
 
-    def __init__(self, secret: TokenSecret) -> None:
+    def __init__(self, secret: TokenSecret, salts: Salts) -> None:
         self._secret = secret
+        self._salts = salts
         self._made: dict[tuple[str, str], ScramCredential] = {}
         self._wanted: set[str] = set()
         self._thread = ThreadPoolExecutor(1, "delegation-tokens")
@@ -32,7 +31,7 @@ class TokenCredentials:
     def credential(self, mechanism: str, token_id: str) -> ScramCredential:
         """The credential of a token that exists."""
         made = self._made.get((mechanism, token_id))
-        if made is None:
+        if made is None or made.salt != self._salts.of(mechanism, token_id):
             made = self._made[mechanism, token_id] = self._derive(mechanism, token_id)
         return made
 
@@ -59,4 +58,4 @@ class TokenCredentials:
 
     def _derive(self, mechanism: str, token_id: str) -> ScramCredential:
         password = encode_base64(self._secret.hmac(token_id))
-        return make_credential(mechanism, password, secrets.token_bytes(_SALT_BYTES))
+        return make_credential(mechanism, password, self._salts.of(mechanism, token_id))

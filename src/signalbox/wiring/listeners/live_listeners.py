@@ -10,7 +10,6 @@ from signalbox.wiring.listeners.reload import ListenerReload, Renewed
 from signalbox.wiring.listeners.tls_renewal import TlsRenewal
 from signalbox.wiring.own_registration import own_registration
 from signalbox.wiring.replica_side import Surroundings
-from signalbox.wiring.stored_users import StoredUsers
 
 
 def build_live_listeners(
@@ -19,7 +18,7 @@ def build_live_listeners(
     """Not started. `own` is given its judge."""
     config, guards = around.config, around.guards
     renewal = TlsRenewal(server, guards.peers)
-    judge = ListenerJudge(config, around.dynamic, StoredUsers(around.repository, around.tokens), server, renewal)
+    judge = ListenerJudge(config, around.dynamic, around.users, server, renewal)
 
     async def announce() -> None:
         await keeper.update(own_registration(config, server.table, around.clock.now_ms()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
+from signalbox.metadata.layout import SALT_SECRET
 from signalbox.metadata.store.zookeeper.access import DigestLogin, ZooKeeperAccess
 
 
@@ -29,6 +30,7 @@ def test_passwords_are_not_shown() -> None:
         ("/config/users/alice", False),
         ("/config/brokers/1", False),
         ("/delegation_token/tokens/x", False),
+        (SALT_SECRET, False),
         ("/config/usersome", True),
     ],
 )

@@ -24,6 +24,7 @@ def test_one_writer_after_another() -> None:
         Written(8, 12, "/config/changes/config_change_0000000001"),
         Written(8, 12, "/log_dir_event_notification/log_dir_event_1"),
         Written(9, 11, "/brokers/ids/2"),
+        Written(9, 11, "/signalbox_salt_secret"),
         Written(10, 12, "/controller"),
         Written(10, 12, EPOCH),
         Written(11, 12, TOPIC),

@@ -10,7 +10,7 @@ from typing import Any
 from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
 # Kafka's rules (ZkData.defaultAcls): credentials are their creators' alone, and old consumers write below /consumers.
-_SENSITIVE = ("/config/users", "/config/brokers", "/delegation_token/tokens")
+_SENSITIVE = ("/config/users", "/config/brokers", "/delegation_token/tokens", "/signalbox_salt_secret")
 _EVERYBODYS = "/consumers"
 
 

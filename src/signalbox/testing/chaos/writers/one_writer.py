@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from signalbox.metadata import layout
 
-# What every broker writes for itself: its registration, its claim, the news of its directories.
-_OF_ALL = (layout.BROKER_IDS, layout.CONTROLLER, layout.BROKER_SEQUENCE, layout.LOG_DIR_EVENTS)
+# What every broker writes: its registration, its claim, the news of its directories, the secret when it comes first.
+_OF_ALL = (layout.BROKER_IDS, layout.CONTROLLER, layout.BROKER_SEQUENCE, layout.LOG_DIR_EVENTS, layout.SALT_SECRET)
 # News of changes, not the changes: the controller writes them with what changed, every broker clears old ones away.
 _NEWS = (layout.CONFIG_CHANGES, layout.ACL_CHANGES, layout.EXTENDED_ACL_CHANGES, layout.TOKEN_CHANGES)
 _EXAMPLES = 5

@@ -38,6 +38,7 @@ def kinds() -> Iterator[Kind]:
     yield Kind("fetches by readers that sip", _sip)
     yield Kind(f"Metadata for {MANY_PARTITIONS} partitions", _metadata)
     yield Kind("a group of 200 rebalancing", _rebalance)
+    yield Kind("topics of 100 partitions made and deleted", _topics)
     yield Kind("Metadata that 2,000 ACLs decide on", _metadata, guarded=True)
     yield Kind("ListOffsets of 10 MB", _list_offsets)
     yield Kind("Fetch of 10 MB", _wide_fetch)
@@ -97,6 +98,10 @@ def _metadata(stage: Stage) -> list[subprocess.Popen[str]]:
 
 def _rebalance(stage: Stage) -> list[subprocess.Popen[str]]:
     return [_peer("rebalance", stage.port, 200)]
+
+
+def _topics(stage: Stage) -> list[subprocess.Popen[str]]:
+    return [_peer("topics", stage.port, 100)]
 
 
 def _list_offsets(stage: Stage) -> list[subprocess.Popen[str]]:

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from bench.frames import fetch_at
+from signalbox.client.admin import AdminClient
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_response_header, encode_request_header
 from signalbox.protocol.messages.join_group import JoinGroupRequest
@@ -152,6 +153,14 @@ class Peers:
                 continue
             await asyncio.gather(*(synced(number, each) for number, each in enumerate(generations)))
             self.done += 1
+
+    async def topics(self, port: int, partitions: str) -> None:
+        """Topics of many partitions, made and deleted one after the other."""
+        async with AdminClient.of(f"127.0.0.1:{port}", api_timeout_ms=60_000) as admin:
+            while True:
+                await admin.create_topic(f"passing-{self.done}", int(partitions), 1, {})
+                await admin.delete_topics([f"passing-{self.done}"])
+                self.done += 1
 
 
 def read_frame(path: str) -> bytes:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.ids import ZERO_UUID, TopicPartition
+from signalbox.common.long_work import LongWork
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
-from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster, over_the_wire
+from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster, batch_of, over_the_wire
 
 State = LeaderAndIsrRequest.LeaderAndIsrPartitionState
 
@@ -182,3 +183,46 @@ def test_stop_replica_at_every_version(tmp_path: Path, version: int) -> None:
     )
     assert [(e.topic_name, e.partition_index, e.error_code) for e in response.partition_errors] == [(TOPIC, 0, 0)]
     assert cluster.brokers[1].logs.get(TopicPartition(TOPIC, 0)) is None
+
+
+@pytest.mark.spec("C5")
+def test_others_are_served_between_two_partitions(tmp_path: Path) -> None:
+    cluster = cluster_of_one(tmp_path)
+    manager = cluster.brokers[1].manager
+    led_after: list[int] = []
+
+    def order() -> None:
+        lead_and_follow(cluster, *(state(index=index) for index in range(3)))
+
+    work = LongWork(order)
+    while not work.dead:
+        work.switch()
+        led_after.append(sum(manager.current_leader(TOPIC, index)[0] == 1 for index in range(3)))
+    assert sorted(set(led_after)) == [0, 1, 2, 3]
+
+
+def test_what_was_queued_between_two_partitions_is_below_the_new_leader_epoch(tmp_path: Path) -> None:
+    cluster = cluster_of_one(tmp_path)
+    manager = cluster.brokers[1].manager
+    lead_and_follow(cluster, *(state(index=index) for index in range(2)))
+    work = LongWork(lambda: lead_and_follow(cluster, *(state(leader_epoch=1, index=index) for index in range(2))))
+    work.switch()  # nothing has been done yet
+    outcome = manager.append([((TOPIC, 1), batch_of(b"between"))], 1, 1_000)
+    while not work.dead:
+        work.switch()
+    partition = manager.partition(TOPIC, 1)
+    assert partition is not None
+    assert partition.log is not None
+    assert (outcome.done, outcome.tickets[0].base_offset, partition.leader_epoch_start_offset) == (True, 0, 1)
+
+
+def test_a_broker_that_stops_carries_nothing_out_any_more(tmp_path: Path) -> None:
+    cluster = cluster_of_one(tmp_path)
+    manager = cluster.brokers[1].manager
+    work = LongWork(lambda: lead_and_follow(cluster, *(state(index=index) for index in range(2))))
+    work.switch()
+    manager.close()
+    while not work.dead:
+        work.switch()
+    assert [manager.current_leader(TOPIC, index) for index in range(2)] == [(-1, -1), (-1, -1)]
+    assert not list(tmp_path.rglob("*.log"))

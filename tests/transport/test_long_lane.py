@@ -106,3 +106,19 @@ def test_a_work_knows_its_own_time_from_that_of_others() -> None:
 
 def _keep_the_thread(seconds: float) -> None:
     time.sleep(seconds)
+
+
+def test_work_that_long_work_begins_gives_way_to_the_loop_alone() -> None:
+    async def main() -> None:
+        told: list[str] = []
+        lane = LongLane(asyncio.get_running_loop(), slice_us=0)
+
+        def begins() -> None:
+            lane.run(lambda: slices_of("inner", 3, told))
+            slices_of("outer", 2, told)
+
+        lane.run(begins)
+        await over(lane)
+        assert told == ["outer", "inner", "outer", "inner", "inner"]
+
+    asyncio.run(main())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 
+from signalbox.common.long_work import breathe
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.deadlines import Deadlines
 from signalbox.replication.fetcher import Fetcher, FollowerIdentity
@@ -41,11 +42,12 @@ class Fetchers:
         return max((fetcher.max_lag for fetcher in self._fetchers.values()), default=0)
 
     def follow_all(self, partitions: Iterable[Partition]) -> None:
-        """Fetch each partition from its leader, from now on and from nobody else."""
-        if self._closed:
-            return
+        """Fetch each partition from its leader, from now on and from nobody else. Breathes between two."""
         woken: dict[Fetcher, None] = {}
         for partition in partitions:
+            breathe()
+            if self._closed or partition.log is None:  # meanwhile: the broker stops, or a log directory has failed
+                continue
             fetcher = self._fetcher_for(partition)
             previous = self._of.get(partition)
             if previous is not None and previous is not fetcher:

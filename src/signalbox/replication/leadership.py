@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from signalbox.common.ids import ZERO_UUID, TopicPartition
+from signalbox.common.long_work import breathe
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
@@ -75,32 +76,39 @@ class Leadership:
         self.controller_epoch = 0
         self._broker_id = broker_id
         self._replicas = replicas
+        self._closed = False
 
     def become_leader_or_follower(self, request: LeaderAndIsrRequest, version: int) -> LeaderAndIsrResponse:
-        """Apply a LeaderAndIsr."""
-        orders = list(_orders(request))
+        """Apply a LeaderAndIsr. Breathes between two partitions: one request at a time."""
         if request.controller_epoch < self.controller_epoch:
             return refuse_leader_and_isr(request, version, Error.STALE_CONTROLLER_EPOCH)
         self.controller_epoch = request.controller_epoch
+        orders = list(_orders(request))
         errors: dict[TopicPartition, Error] = {}
-        accepted: list[tuple[Partition, Instruction]] = []
-        for order in orders:
-            partition = self._replicas.host(order.topic_partition)
-            error = self._check(partition, order)
-            errors[order.topic_partition] = error or Error.NONE
-            if error is None:
-                accepted.append((partition, order))
-        leads = [(p, order) for p, order in accepted if order.state.leader == self._broker_id]
-        follows = [(p, order) for p, order in accepted if order.state.leader != self._broker_id]
-        for partition, order in leads + follows:
-            act = self._replicas.lead if order.state.leader == self._broker_id else self._replicas.follow
-            try:
-                act(partition, order)
-            except KafkaError as error:
-                _log.error("%s: %s", order.topic_partition, error)
-                errors[order.topic_partition] = error.error
+        for order in sorted(orders, key=lambda order: order.state.leader != self._broker_id):
+            breathe()
+            errors[order.topic_partition] = self._apply(order)
         self._replicas.done()
         return _response(orders, errors, version)
+
+    def close(self) -> None:
+        """The broker stops: what is under way changes nothing more."""
+        self._closed = True
+
+    def _apply(self, order: Instruction) -> Error:
+        if self._closed:
+            return Error.KAFKA_STORAGE_ERROR
+        partition = self._replicas.host(order.topic_partition)
+        error = self._check(partition, order)
+        if error is not None:
+            return error
+        act = self._replicas.lead if order.state.leader == self._broker_id else self._replicas.follow
+        try:
+            act(partition, order)
+        except KafkaError as failure:
+            _log.error("%s: %s", order.topic_partition, failure)
+            return failure.error
+        return Error.NONE
 
     def _check(self, partition: Partition, order: Instruction) -> Error | None:
         """None: carry it out. NONE: nothing is left to do."""
@@ -121,12 +129,13 @@ class Leadership:
         return Error.STALE_CONTROLLER_EPOCH
 
     def stop_replica(self, request: StopReplicaRequest, version: int) -> StopReplicaResponse:
-        """Apply a StopReplica."""
+        """Apply a StopReplica. Breathes between two partitions: one request at a time."""
         if request.controller_epoch < self.controller_epoch:
             return StopReplicaResponse(error_code=Error.STALE_CONTROLLER_EPOCH)
         self.controller_epoch = request.controller_epoch
         response = StopReplicaResponse()
         for stop in _stops(request, version):
+            breathe()
             topic, index = stop.topic_partition
             error = self._stop(stop)
             response.partition_errors.append(
@@ -136,6 +145,8 @@ class Leadership:
         return response
 
     def _stop(self, stop: Stop) -> Error:
+        if self._closed:
+            return Error.KAFKA_STORAGE_ERROR
         partition = self._replicas.hosted(stop.topic_partition)
         if partition is not None:
             if partition.is_offline:

@@ -105,6 +105,7 @@ class ReplicaManager:
 
     def close(self) -> None:
         """Stop fetching and waiting; the log manager is closed by its owner, after this."""
+        self._leadership.close()
         self.fetchers.close()
         self.isr_changes.close()
         self._appends.flush()
@@ -151,12 +152,10 @@ class ReplicaManager:
 
     def become_leader_or_follower(self, request: LeaderAndIsrRequest, version: int = 7) -> LeaderAndIsrResponse:
         """LeaderAndIsr. Whether the broker epoch is right has been checked before."""
-        self._appends.flush()
         return self._leadership.become_leader_or_follower(request, version)
 
     def stop_replica(self, request: StopReplicaRequest, version: int = 4) -> StopReplicaResponse:
         """StopReplica. Whether the broker epoch is right has been checked before."""
-        self._appends.flush()
         return self._leadership.stop_replica(request, version)
 
     def update_topic_config(self, topic: str) -> None:

@@ -25,7 +25,8 @@ _log = logging.getLogger(__name__)
 
 
 class RoleChanges:
-    """The acting half of `Leadership`."""
+    """The acting half of `Leadership`. Others may run between two partitions: what they have queued is written before a
+    role changes."""
 
     def __init__(
         self,
@@ -64,6 +65,7 @@ class RoleChanges:
 
     def lead(self, partition: Partition, order: Instruction) -> None:
         """Become the leader. Raises KafkaError when there is no log to lead."""
+        self._logs.flush_appends()
         self._fetchers.unfollow(partition)
         self._to_follow.pop(partition, None)
         log = self._open_log(partition, order)
@@ -78,6 +80,7 @@ class RoleChanges:
 
     def follow(self, partition: Partition, order: Instruction) -> None:
         """Become a follower of a leader that is alive. Raises KafkaError when there is no log to write to."""
+        self._logs.flush_appends()
         log = self._open_log(partition, order)
         leader = order.state.leader
         if not self._neighbours.cluster.is_alive(leader):
@@ -133,6 +136,7 @@ class RoleChanges:
 
     def stop(self, topic_partition: TopicPartition, delete: bool) -> None:
         """Stop fetching; with `delete` the replica is gone, also one whose partition is not hosted."""
+        self._logs.flush_appends()
         partition = self._hosted.get(*topic_partition)
         if partition is not None:
             self._fetchers.unfollow(partition)

@@ -199,7 +199,8 @@ class LogManager:
         return len(self._logs)
 
     def create(self, topic_partition: TopicPartition, topic_id: bytes, config: LogConfig, is_new: bool = True) -> Log:
-        """The log of a partition, made when there is none. KafkaError:
+        """The log of a partition, made when there is none: breathes between its files, so one caller at a time.
+        KafkaError:
 
         KAFKA_STORAGE_ERROR when no directory works, or when the log may lie in an offline one (not `is_new`);
         INCONSISTENT_TOPIC_ID when the folder holds another topic of this name.
@@ -210,8 +211,11 @@ class LogManager:
             folder = os.path.join(directory.path, str(topic_partition))
             with directory.guard(f"creating {folder}"):
                 body = create_body(folder, directory, config)
-                if topic_id != ZERO_UUID:
+            breathe()
+            if topic_id != ZERO_UUID:
+                with directory.guard(f"writing the topic id of {topic_partition}"):
                     write_topic_id(directory.disk.file_system, folder, topic_id)
+            breathe()
             log = self._logs[topic_partition] = Log(topic_partition, topic_id, body, 0)
             self._metrics.added(log)
         elif topic_id not in (log.topic_id, ZERO_UUID):

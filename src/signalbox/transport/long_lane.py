@@ -13,6 +13,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from greenlet import getcurrent
+
 from signalbox.common.long_work import LongWork
 
 _SLICES_PER_MIDDLE_COLLECTION = 6
@@ -35,11 +37,15 @@ class LongLane:
         return len(self._waiting)
 
     def run(self, work: Callable[[], None], again: bool = False) -> None:
-        """Begin at once; `again`: it goes on with what had a slice before. An error of `work` is logged: whoever has
-        something to answer catches it inside."""
+        """Begin at once, or in the next round when other long work asks; `again`: it goes on with what had a slice
+        before. An error of `work` is logged: whoever has something to answer catches it inside."""
         task = LongWork(work)
         task.slices = int(again)
-        if self._go_on(task):
+        here = getcurrent()
+        if type(here) is LongWork:
+            # It gives way to the loop, not to its beginner.
+            task.parent = here.parent  # type: ignore[assignment]
+        elif self._go_on(task):
             return
         self._waiting.append(task)
         if len(self._waiting) == 1:

@@ -12,6 +12,7 @@ from signalbox.broker.api_request import Handler
 from signalbox.broker.broker_loggers import BrokerLoggers
 from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.config_description import ConfigDescription
+from signalbox.broker.control_turns import ControlTurns
 from signalbox.broker.exposed_controller import ExposedController, RealController
 from signalbox.broker.handlers.acls import AlterAclsHandler, DescribeAclsHandler
 from signalbox.broker.handlers.alter_client_quotas import AlterClientQuotasHandler
@@ -55,7 +56,7 @@ from signalbox.broker.handlers.user_scram_credentials import (
 from signalbox.broker.misroutes import MisrouteLog
 from signalbox.broker.own_configs import OwnConfigs
 from signalbox.broker.partial_forwarding import Judge, PartialForwarder, forwarding_filters
-from signalbox.broker.ports import AclReading, ActiveController, StoredConfigs, TopicCreation
+from signalbox.broker.ports import AclReading, ActiveController, LongLane, StoredConfigs, TopicCreation
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.router import Router
 from signalbox.broker.throttling import Throttling
@@ -120,6 +121,7 @@ class HandlerParts(ControllerHandlerParts):
     tokens: DelegationTokens | None
     stored: StoredConfigs
     control: ControlRequests
+    lane: LongLane
 
 
 def build_judges(parts: ControllerHandlerParts) -> dict[ApiKey, Judge]:
@@ -197,12 +199,13 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(cache, authorizer, parts.described_partitions),
     }
     parts.forwarder.install(forwarding_filters(authorizer, judges))
+    turns = ControlTurns(parts.lane)
     for key, apply in (
         (ApiKey.LEADER_AND_ISR, parts.control.leader_and_isr),
         (ApiKey.STOP_REPLICA, parts.control.stop_replica),
         (ApiKey.UPDATE_METADATA, parts.control.update_metadata),
     ):
-        handlers[key] = ControlRequestHandler(authorizer, parts.epochs, apply)
+        handlers[key] = ControlRequestHandler(authorizer, parts.epochs, turns, apply)
     for key, call in (
         (ApiKey.JOIN_GROUP, coordinator.join_group),
         (ApiKey.HEARTBEAT, coordinator.heartbeat),

@@ -336,6 +336,7 @@ def _router(
             token_secret=around.tokens.secret if around.tokens is not None else None,
             stored=CurrentConfigs(around.repository),
             control=ControlRequests(data.replicas, around.cache, data.coordinator),
+            lane=around.lane,
             throttling=throttling,
             default_partitions=config["num.partitions"],
         )

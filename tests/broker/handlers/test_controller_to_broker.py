@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from signalbox.broker.control_turns import ControlTurns
 from signalbox.broker.handlers.controller_to_broker import ControlRequestHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
@@ -26,6 +28,11 @@ KINDS = {
 }
 
 
+class AtOnce:
+    def run(self, work: Callable[[], None], again: bool = False) -> None:
+        work()
+
+
 def epochs() -> OwnEpochs:
     mine = OwnEpochs(1)
     mine.registered(50)
@@ -43,7 +50,7 @@ def ask(kind: Any, authorizer: Any = ALLOW_ALL, version: int | None = None, **fi
 
     body = kind(**{**more, "controller_epoch": 5, **fields})
     request = request_of(body, newest if version is None else version, from_broker())
-    return answer_to(ControlRequestHandler(authorizer, epochs(), apply), request), applied
+    return answer_to(ControlRequestHandler(authorizer, epochs(), ControlTurns(AtOnce()), apply), request), applied
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -79,7 +86,17 @@ def test_a_client_may_not(kind: Any) -> None:
 
 def test_a_newer_controller_is_remembered() -> None:
     mine = epochs()
-    handler = ControlRequestHandler(ALLOW_ALL, mine, lambda body, version: UpdateMetadataResponse())
+    handler = ControlRequestHandler(ALLOW_ALL, mine, ControlTurns(AtOnce()), lambda *_: UpdateMetadataResponse())
     answer_to(handler, request_of(UpdateMetadataRequest(controller_epoch=9), 8, from_broker()))
     assert mine.controller_epoch == 9
     assert answer_to(handler, request_of(UpdateMetadataRequest(controller_epoch=8), 8, from_broker())).error_code == 11
+
+
+def test_what_cannot_be_carried_out_is_answered_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(body: Any, version: int) -> Any:
+        raise ZeroDivisionError
+
+    handler = ControlRequestHandler(ALLOW_ALL, epochs(), ControlTurns(AtOnce()), fail)
+    answer = answer_to(handler, request_of(StopReplicaRequest(controller_epoch=5), 4, from_broker()))
+    assert answer.error_code == Error.UNKNOWN_SERVER_ERROR
+    assert "ZeroDivisionError" in caplog.text

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from confluent_kafka import Producer
 
 from signalbox.testing.chaos.group import GroupMember, read_everything
 from signalbox.testing.chaos.ledger import RecordId
 from tests.testing.chaos.conftest import PARTITIONS
+from tests.waiting import until
 
 COUNT = 60
 
@@ -28,9 +27,7 @@ def test_a_group_sees_everything(signalbox_bootstrap: str, topic: str) -> None:
     members = [GroupMember(f"{topic}-{number}", signalbox_bootstrap, topic) for number in range(2)]
     for member in members:
         member.start()
-    deadline = time.monotonic() + 30
-    while sum(len(member.seen) for member in members) < COUNT and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(lambda: sum(len(member.seen) for member in members) >= COUNT, "all records are seen")
     for member in members:
         member.stop()
     assert {record for member in members for record in member.seen.values()} == records

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 from signalbox.testing.chaos.group import read_everything
 from signalbox.testing.chaos.ledger import Ledger, RecordId
 from signalbox.testing.chaos.load import SteadyProducer
 from signalbox.testing.chaos.verdict import judge
 from tests.testing.chaos.conftest import PARTITIONS
+from tests.waiting import until
 
 
 def test_every_record_sent_is_acknowledged_where_it_is_found(signalbox_bootstrap: str, topic: str) -> None:
@@ -16,9 +15,7 @@ def test_every_record_sent_is_acknowledged_where_it_is_found(signalbox_bootstrap
     producers = [SteadyProducer(number, signalbox_bootstrap, topic, 400, ledger) for number in range(2)]
     for producer in producers:
         producer.start()
-    deadline = time.monotonic() + 20
-    while len(ledger.acknowledged) < 400 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(lambda: len(ledger.acknowledged) >= 400, "400 records are acknowledged")
     assert [producer.stop(20) for producer in producers] == [0, 0]
     sent = {RecordId(number, each) for number, producer in enumerate(producers) for each in range(producer.sent)}
     assert ledger.acknowledged.keys() == sent

@@ -5,12 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from signalbox.testing.chaos.__main__ import main
+from tests.waiting import until
 
 
 def brokers_of(folder: Path) -> list[str]:
@@ -34,9 +34,7 @@ def test_told_to_stop_it_takes_its_brokers_along(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == f"seed 1, 60 s, metadata in sqlite; brokers and logs in {folder}\n"
-        deadline = time.monotonic() + 30
-        while len(brokers_of(folder)) < 3 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: len(brokers_of(folder)) == 3, "three brokers")
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 143
     assert brokers_of(folder) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -20,6 +19,7 @@ from signalbox.testing.chaos.network import LISTENERS
 from signalbox.testing.chaos.state_reader import state_in_file
 from signalbox.testing.cluster import Cluster
 from signalbox.testing.free_ports import neighbouring_ports
+from tests.waiting import until
 
 ENOUGH = 20
 GUARDED = {
@@ -55,9 +55,7 @@ def store_of(cluster: Cluster) -> Path:
 def test_in_peace_every_change_is_made_everywhere(cluster: Cluster, kind: Kind) -> None:
     changer = SteadyChanger(0, kind, lambda: list(addresses(cluster).values()), seed=5)
     changer.start()
-    deadline = time.monotonic() + 30
-    while sum(each.acknowledged for each in changer.histories) < ENOUGH and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(lambda: sum(each.acknowledged for each in changer.histories) >= ENOUGH, "changes enough")
     changer.stop()
     with state_in_file(store_of(cluster)) as state:
         [verdict] = look([changer], state, addresses(cluster), 10)

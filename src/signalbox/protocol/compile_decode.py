@@ -22,10 +22,11 @@ from typing import Any
 
 from signalbox.common.long_work import breathe
 from signalbox.protocol import wire_formats
+from signalbox.protocol.fixed_fields import FixedFields
 from signalbox.protocol.layout import FieldLayout, StructLayout
 from signalbox.protocol.source_writer import SourceWriter
 from signalbox.protocol.varint import read_uvarint
-from signalbox.protocol.wire_formats import FORMAT_LETTERS, LETTER_SIZES, ArrayReader
+from signalbox.protocol.wire_formats import FORMAT_LETTERS, LETTER_SIZES
 
 COPY_LIMIT_BYTES = 16384
 """Frames up to this size are copied to `bytes` first: reading `bytes` is faster than reading a memoryview."""
@@ -62,7 +63,7 @@ def _has_records(layout: StructLayout) -> bool:
 
 
 class _DecoderWriter:
-    """Generates one function; `run` = targets and letters of fixed fields not yet read."""
+    """Generates one function."""
 
     def __init__(self, layout: StructLayout, classes: dict[str, Any], view: bool, breathes: bool = False) -> None:
         self.breathes = breathes
@@ -70,9 +71,8 @@ class _DecoderWriter:
         self.classes = classes
         self.view = view
         self.out = SourceWriter()
-        self.run: list[tuple[str, str]] = []
-        self.leading_array: tuple[str, str] | None = None
         self.flexible = layout.flexible
+        self.fixed = FixedFields(self.out, layout.flexible)
         self.out.scope.update(
             V=wire_formats.long_length,
             VS=wire_formats.long_string_length,
@@ -93,7 +93,7 @@ class _DecoderWriter:
             self._prologue()
             self.out.line(f"z0 = N({self._class(self.layout)})")
             self._struct(self.layout, 0)
-            self._flush()
+            self.fixed.flush()
             with self.out.block("if o > len(b):"):
                 self.out.line("refuse_overrun()")
             self.out.line("return z0, o")
@@ -115,40 +115,6 @@ class _DecoderWriter:
     def _class(self, layout: StructLayout) -> str:
         return self.out.name(self.classes[layout.name], "C")
 
-    # --- fixed fields -------------------------------------------------------------------------------
-
-    def _flush(self) -> None:
-        """Read all pending fixed fields with one call and step over them."""
-        if not self.run and self.leading_array is None:
-            return
-        letters = "".join(letter for _, letter in self.run)
-        size = sum(LETTER_SIZES[letter] for _, letter in self.run)
-        targets = ", ".join(target for target, _ in self.run)
-        if self.leading_array is not None:
-            target, element = self.leading_array
-            bias = int(self.flexible)
-            reader = self.out.name(ArrayReader(element, letters, bias), "A")
-            width = LETTER_SIZES[element]
-            self.out.line("e = o")
-            self.out.line(f"o += {width} * n + {size - width * bias}")
-            self.out.line(f"*{target}, {targets} = {reader}[n](b, e)")
-        elif letters == "B":
-            self.out.line(f"{targets} = b[o]")
-            self.out.line("o += 1")
-        else:
-            unpack = self.out.name(_unpacker(letters), "S")
-            self.out.line(f"{targets} = {unpack}(b, o)" if len(self.run) > 1 else f"{targets}, = {unpack}(b, o)")
-            self.out.line(f"o += {size}")
-        self.run = []
-        self.leading_array = None
-
-    def _read_length(self, classic_letter: str, slow: str = "V") -> None:
-        """Have `n` read along with the pending run; compact lengths keep their +1."""
-        self.run.append(("n", "B" if self.flexible else classic_letter))
-        self._flush()
-        if self.flexible:
-            self.out.line(f"if n > 127: n, o = {slow}(b, o - 1)")
-
     # --- structs ------------------------------------------------------------------------------------
 
     def _struct(self, layout: StructLayout, depth: int) -> None:
@@ -163,8 +129,8 @@ class _DecoderWriter:
                 if layout.tagged
                 else f"X(b, o - 1, z{depth})"
             )
-            self.run.append(("n", "B"))
-            self._flush()
+            self.fixed.add("n", "B")
+            self.fixed.flush()
             self.out.line(f"if n: o = {call}")
 
     def _defaults(self, layout: StructLayout, depth: int) -> None:
@@ -186,8 +152,7 @@ class _DecoderWriter:
     def _tag_reader(self, layout: StructLayout) -> str:
         """Name of a function for the case that there are tagged fields, of a struct that knows some."""
         name = self.out.fresh("T")
-        pending, array = self.run, self.leading_array
-        self.run, self.leading_array = [], None
+        outer, self.fixed = self.fixed, FixedFields(self.out, self.flexible)
         with self.out.apart(), self.out.block(f"def {name}(b, m, o, z0):"):
             self.out.line("c, o = U(b, o)")
             self.out.line("K(c, 2, b, o)")
@@ -199,14 +164,14 @@ class _DecoderWriter:
                 for field in layout.tagged:
                     with self.out.block(f"if t == {field.spec.tag}:"):
                         self._field(field, f"z0.{field.attribute}", 0)
-                        self._flush()
+                        self.fixed.flush()
                         self.out.line("if o != end: refuse_overrun()")
                         self.out.line("continue")
                 self.out.line("if z0.unknown_tags is None: z0.unknown_tags = {}")
                 self.out.line("z0.unknown_tags[t] = bytes(b[o:end])")
                 self.out.line("o = end")
             self.out.line("return o")
-        self.run, self.leading_array = pending, array
+        self.fixed = outer
         return name
 
     # --- fields -------------------------------------------------------------------------------------
@@ -217,13 +182,13 @@ class _DecoderWriter:
         elif field.struct is not None:
             self._nested(field, field.struct, target, depth)
         elif field.type_name in FORMAT_LETTERS:
-            self.run.append((target, FORMAT_LETTERS[field.type_name]))
+            self.fixed.add(target, FORMAT_LETTERS[field.type_name])
         else:
             self._variable(field, target)
 
     def _variable(self, field: FieldLayout, target: str) -> None:
         is_string = field.type_name == "string"
-        self._read_length("h" if is_string else "i", "VS" if is_string else "V")
+        self.fixed.read_length("h" if is_string else "i", "VS" if is_string else "V")
         value = self._slice(field.type_name)
         if not field.nullable:
             self._refuse_null()
@@ -253,20 +218,20 @@ class _DecoderWriter:
             self.out.line(f"{target} = {inner} = N({self._class(struct)})")
             self._struct(struct, depth + 1)
             return
-        self.run.append(("n", "b"))
-        self._flush()
+        self.fixed.add("n", "b")
+        self.fixed.flush()
         self.out.line(f"if n < 0: {target} = None")
         with self.out.block("else:"):
             self.out.line(f"{target} = {inner} = N({self._class(struct)})")
             self._struct(struct, depth + 1)
-            self._flush()
+            self.fixed.flush()
 
     def _array(self, field: FieldLayout, target: str, depth: int) -> None:
         letter = FORMAT_LETTERS.get(field.type_name, "")
         numbers = field.struct is None and len(letter) == 1
-        self._read_length("i")
+        self.fixed.read_length("i")
         if numbers and not field.nullable:
-            self.leading_array = (target, letter)
+            self.fixed.leading_array = (target, letter)
             return
         if not field.nullable:
             self._refuse_null()
@@ -281,8 +246,8 @@ class _DecoderWriter:
 
     def _elements(self, field: FieldLayout, target: str, depth: int, numbers: bool) -> None:
         if numbers:
-            self.leading_array = (target, FORMAT_LETTERS[field.type_name])
-            self._flush()
+            self.fixed.leading_array = (target, FORMAT_LETTERS[field.type_name])
+            self.fixed.flush()
             return
         if self.flexible:
             self.out.line("n -= 1")
@@ -301,8 +266,8 @@ class _DecoderWriter:
             if self.breathes:
                 self.out.line("if i & 63 == 63: BREATHE()")
             if field.type_name in FORMAT_LETTERS:
-                self.run.append(("v", FORMAT_LETTERS[field.type_name]))
-                self._flush()
+                self.fixed.add("v", FORMAT_LETTERS[field.type_name])
+                self.fixed.flush()
             else:
                 self._variable(_not_null(field), "v")
             self.out.line("l.append(v)")
@@ -338,12 +303,12 @@ class _DecoderWriter:
             self.out.line(f"{made} = N({self._class(struct)})")
             self.out.line(f"{elements}.append({made})")
             self._struct(struct, depth)
-            self._flush()
+            self.fixed.flush()
 
     def _each(self, struct: StructLayout, elements: str, depth: int) -> None:
         with self.out.block(f"for z{depth} in {elements}:"):
             self._struct(struct, depth)
-            self._flush()
+            self.fixed.flush()
 
 
 def _not_null(field: FieldLayout) -> FieldLayout:
@@ -356,13 +321,3 @@ def _least_element_size(field: FieldLayout, flexible: bool) -> int:
     if field.type_name in FORMAT_LETTERS:
         return LETTER_SIZES[FORMAT_LETTERS[field.type_name]]
     return 1 if flexible else 2
-
-
-_UNPACKERS: dict[str, Any] = {}
-
-
-def _unpacker(letters: str) -> Any:
-    """Shared by all messages: the same run has one Struct. Bounded by the schemas."""
-    if letters not in _UNPACKERS:
-        _UNPACKERS[letters] = Struct(f">{letters}").unpack_from
-    return _UNPACKERS[letters]

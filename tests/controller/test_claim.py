@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
 
-from signalbox.controller.claim import Claim, still_holds, try_to_claim
-from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH
+from signalbox.controller.claim import Claim, Standing, still_holds, try_to_claim
+from signalbox.metadata.feature_levels import encode_features
+from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH, FEATURE
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Create, Delete, Entry, FencedOut, SessionLost
+from signalbox.metadata.store.port import Create, Delete, Entry, FencedOut, Operation, Outcome, SessionLost, Write
 from tests.metadata.participants import run_with_stores
 
 
@@ -148,6 +149,43 @@ def test_a_claim_that_comes_between_is_not_replaced(own: bool) -> None:
         assert await still_holds(quick, won[0])
 
     run_with_stores(3, scenario)
+
+
+def test_who_does_not_support_what_is_finalized_claims_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
+        await store.open_session()
+        await store.commit([Create(FEATURE, encode_features({"f": 2}))])
+        for supported in ({}, {"f": (1, 1)}, {"f": (3, 4)}):
+            assert await try_to_claim(store, 1, 0, supported=supported) == Standing(-1)
+            assert await store.read(CONTROLLER) is None
+        assert "node 1 cannot be the controller: f is finalized at 2 and not supported" in caplog.text
+        assert (await try_to_claim(store, 1, 0, supported={"f": (1, 2)})).claim is not None
+        await store.commit([Write(FEATURE, b"torn")])
+        assert (await try_to_claim(store, 1, 0, supported={})).claim is not None, "what nobody can read stops nobody"
+
+    run_with_stores(1, scenario)
+
+
+def test_what_is_finalized_between_look_and_claim_stops_the_claim() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        await store.open_session()
+        await store.commit([Create(CONTROLLER_EPOCH, b"4"), Create(FEATURE, encode_features({}))])
+
+        class Late:
+            """A store in which something is finalized just before the claim."""
+
+            async def commit(self, operations: Sequence[Operation]) -> list[Outcome]:
+                await other.commit([Write(FEATURE, encode_features({"f": 2}))])
+                return await store.commit(operations)
+
+            def __getattr__(self, name: str) -> object:
+                return getattr(store, name)
+
+        late: Any = Late()
+        assert await try_to_claim(late, 1, 0, supported={}) == Standing(-1)
+        assert await store.read(CONTROLLER) is None
+
+    run_with_stores(2, scenario)
 
 
 def test_without_a_session_nobody_claims() -> None:

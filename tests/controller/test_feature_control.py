@@ -11,8 +11,8 @@ from signalbox.controller.broker_control import brokers_changed
 from signalbox.controller.context import ControllerContext, LiveBroker
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.failover import take_over
-from signalbox.controller.feature_control import UpgradeType, compatible_brokers, update_features
-from signalbox.controller.records import FeaturesFinalized
+from signalbox.controller.feature_control import UpgradeType, compatible_brokers, controllers_changed, update_features
+from signalbox.controller.records import ControllersRegistered, FeaturesFinalized
 from signalbox.controller.replay import replay
 from signalbox.controller.settings import ControllerSettings
 from signalbox.metadata.feature_levels import FinalizedFeatures, encode_features
@@ -119,6 +119,34 @@ def test_every_living_broker_must_support_the_level() -> None:
     decision = decided(replace(context, brokers=older), update("f", 1))
     told = "Invalid update version 1 for feature f. Broker 2 does not support this feature."
     assert error(decision) == (Error.INVALID_UPDATE_VERSION, _FAILED + told)
+
+
+@pytest.mark.spec("F2", "F15")
+def test_every_living_controller_must_support_the_level() -> None:
+    able = {"f": (1, 3), "g": (2, 2)}
+    context = replace(context_with({"f": 1}), controllers={1: {}, 103: {"f": (1, 2)}, 102: able})
+    assert error(decided(context, update("f", 2)))[0] is Error.NONE, "of itself this controller knows"
+    told = "Invalid update version 3 for feature f. Controller 103 only supports versions 1-2"
+    assert error(decided(context, update("f", 3))) == (Error.INVALID_UPDATE_VERSION, _FAILED + told)
+    older = replace(context, controllers={102: able, 103: {}})
+    told = "Invalid update version 2 for feature f. Controller 103 does not support this feature."
+    assert error(decided(older, update("f", 2))) == (Error.INVALID_UPDATE_VERSION, _FAILED + told)
+    assert error(decided(older, update("f", 0, SAFE)))[0] is Error.NONE
+    broker = {**older.brokers, 2: LiveBroker(registration(2), 200)}
+    first = error(decided(replace(older, brokers=broker), update("f", 2)))[1]
+    assert first == f"{_FAILED}Invalid update version 2 for feature f. Broker 2 does not support this feature."
+
+
+def test_controllers_come_and_go(caplog: pytest.LogCaptureFixture) -> None:
+    context = context_with({"f": 2})
+    found = {101: {"f": (1, 2)}, 102: {"f": (1, 1)}}
+    decision = controllers_changed(context, inputs(), found)
+    assert decision == Decision(records=(ControllersRegistered(found),))
+    now, operations = replay(context, decision.records)
+    assert (now.controllers, operations) == (found, [])
+    assert caplog.messages == ["controller 102 must not take part: f is finalized at 2 and supported from 1 to 1"]
+    assert controllers_changed(now, inputs(), dict(found)) == Decision()
+    assert after(now, controllers_changed(now, inputs(), {})).controllers == {}
 
 
 def test_one_bad_update_spoils_all() -> None:

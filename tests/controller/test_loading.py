@@ -16,7 +16,7 @@ from signalbox.controller.records import AclsSet, ConfigsSet
 from signalbox.controller.replay import replay
 from signalbox.metadata.acl_entries import ACL_FOLDERS, encode_acls
 from signalbox.metadata.delegation_token import TOKEN_FOLDERS, encode_token
-from signalbox.metadata.layout import broker_id_path, create_roots, token_path, topic_path
+from signalbox.metadata.layout import broker_id_path, controller_id_path, create_roots, token_path, topic_path
 from signalbox.metadata.shared_changes import SharedChanges
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Write
@@ -39,6 +39,18 @@ def test_brokers_are_loaded_with_their_epochs() -> None:
         brokers = await load_brokers(store)
         assert {number: broker.broker_epoch for number, broker in brokers.items()} == epochs
         assert brokers[1].registration == registration(1)
+
+    asyncio.run(run())
+
+
+def test_controllers_are_loaded_with_what_they_support() -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await store.open_session()
+        await create_roots(store)
+        told = registration(101, features={"f": (1, 2)}).encode()
+        await store.commit([Create(controller_id_path(101), told, of_session=True)])
+        assert (await load_context(store, 1, 5, lambda: asyncio.sleep(0))).controllers == {101: {"f": (1, 2)}}
 
     asyncio.run(run())
 

@@ -11,8 +11,16 @@ import pytest
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import LiveBroker
 from signalbox.controller.store_news import StoreNews
+from signalbox.metadata.feature_levels import LevelRanges
 from signalbox.metadata.isr_change import announce_isr_changes
-from signalbox.metadata.layout import ISR_CHANGE_PREFIX, ISR_CHANGES, LOG_DIR_EVENTS, broker_id_path
+from signalbox.metadata.layout import (
+    CONTROLLER_IDS,
+    ISR_CHANGE_PREFIX,
+    ISR_CHANGES,
+    LOG_DIR_EVENTS,
+    broker_id_path,
+    controller_id_path,
+)
 from signalbox.metadata.log_dir_event import report_log_dir_failure
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, Fence, Write
@@ -25,6 +33,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.brokers: list[list[int]] = []
+        self.controllers: list[Mapping[int, LevelRanges]] = []
         self.failed: list[int] = []
         self.isr_of: list[list[TopicPartition]] = []
         self.errors: list[Exception] = []
@@ -32,6 +41,10 @@ class Reader:
 
     def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
         self.brokers.append(sorted(brokers))
+        self.news.set()
+
+    def controllers_are(self, controllers: Mapping[int, LevelRanges]) -> None:
+        self.controllers.append(controllers)
         self.news.set()
 
     def log_dir_failed(self, broker_id: int) -> None:
@@ -83,6 +96,29 @@ def test_brokers_come_and_go() -> None:
         await brokers.close()
         await asyncio.sleep(0)
         assert len(reader.brokers) == told
+
+    run_with_stores(2, scenario)
+
+
+@pytest.mark.spec("F15")
+def test_dedicated_controllers_come_and_go_with_what_they_support(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        reader = Reader()
+        await store.commit([Create("/controller_epoch", b"1")])
+        news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
+        news.open()
+        news.look_at_controllers()
+        await reader.until({}, "controllers")
+        await other.open_session()
+        told = registration(101, features={"f": (1, 2)}).encode()
+        await other.commit([Create(controller_id_path(101), told, of_session=True)])
+        await reader.until({101: {"f": (1, 2)}}, "controllers")
+        await other.commit([Create(controller_id_path(102), b"torn", of_session=True), Create(f"{CONTROLLER_IDS}/x")])
+        await reader.until({101: {"f": (1, 2)}, 102: {}}, "controllers")
+        assert "controller 102 counts as one that supports no feature" in caplog.text
+        await other.close()
+        await reader.until({}, "controllers")
+        news.close()
 
     run_with_stores(2, scenario)
 

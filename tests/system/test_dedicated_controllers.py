@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -20,13 +21,19 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from signalbox.common.audit_event import AUDIT_TOPIC
-from signalbox.metadata.layout import BROKER_IDS, CONTROLLER, CONTROLLER_IDS
+from signalbox.common.clock import SystemClock
+from signalbox.controller.feature_control import UpgradeType
+from signalbox.metadata.layout import BROKER_IDS, CONTROLLER, CONTROLLER_IDS, controller_id_path
+from signalbox.metadata.registration import BrokerRegistration
+from signalbox.metadata.store.port import Create
+from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
 from signalbox.protocol.messages.envelope import EnvelopeRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.protocol.messages.update_features import UpdateFeaturesRequest
 from signalbox.testing.chaos.state_reader import state_in_file, state_in_zookeeper
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
@@ -122,6 +129,39 @@ def audited(cluster: ProcessCluster, **wanted: object) -> dict[str, Any]:
     consumer.close()
     assert event is not None
     return event
+
+
+@pytest.mark.spec("F2")
+def test_a_level_waits_for_every_controller_that_lives(dedicated: ProcessCluster) -> None:
+    """One of an older release, which tells of no features, stands beside them for a while."""
+    older = BrokerRegistration(broker_id=109, endpoints=(), privileged_listener="CONTROLLER")
+
+    def finalized(level: int, kind: UpgradeType) -> tuple[Error, str | None]:
+        update = UpdateFeaturesRequest.FeatureUpdateKey(
+            feature="signalbox.version", max_version_level=level, upgrade_type=kind
+        )
+        with dial(dedicated, 2) as wire:
+            answer = wire.ask(ApiKey.UPDATE_FEATURES, 1, UpdateFeaturesRequest(feature_updates=[update]))
+        return Error.of(answer.error_code), answer.error_message
+
+    async def beside_an_older_one() -> None:
+        store = SqliteMetadataStore(dedicated.folder / "metadata.db", 6_000, SystemClock())
+        await store.open_session()
+        await store.commit([Create(controller_id_path(109), older.encode(), of_session=True)])
+        # The controller hears of it in a moment; before that it may finalize, and after it must not.
+        refused = (
+            Error.INVALID_UPDATE_VERSION,
+            "The update failed for all features since the following feature had an error: Invalid update version 1 for"
+            " feature signalbox.version. Controller 109 does not support this feature.",
+        )
+        while (answer := await asyncio.to_thread(finalized, 1, UpgradeType.UPGRADE)) != refused:
+            assert answer[0] is Error.NONE
+            await asyncio.to_thread(finalized, 0, UpgradeType.SAFE_DOWNGRADE)
+        await store.close()
+
+    asyncio.run(beside_an_older_one())
+    until(lambda: finalized(1, UpgradeType.UPGRADE)[0] is Error.NONE, "level 1 without the older one")
+    assert finalized(0, UpgradeType.SAFE_DOWNGRADE)[0] is Error.NONE
 
 
 def test_admin_changes_go_through_any_broker(dedicated: ProcessCluster) -> None:

@@ -10,9 +10,17 @@ import pytest
 from signalbox.common.clock import SystemClock
 from signalbox.common.properties_file import Properties
 from signalbox.common.start_refused import StartRefused
-from signalbox.metadata.layout import BROKER_IDS, broker_id_path, controller_id_path, create_roots
+from signalbox.metadata.feature_levels import encode_features
+from signalbox.metadata.layout import (
+    BROKER_IDS,
+    CONTROLLER_IDS,
+    FEATURE,
+    broker_id_path,
+    controller_id_path,
+    create_roots,
+)
 from signalbox.metadata.registration import decode_registration
-from signalbox.metadata.store.port import Create
+from signalbox.metadata.store.port import Create, Write
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
@@ -79,6 +87,35 @@ def test_without_brokers_nothing_can_be_placed(tmp_path: Path) -> None:
         answer = await controller.handle(ApiKey.CREATE_TOPICS, CreateTopicsRequest(topics=[topic], timeout_ms=1000))
         assert [result.error_code for result in answer.topics] == [38]  # type: ignore[attr-defined]
         await node.stop()
+
+    asyncio.run(scenario())
+
+
+def test_who_lacks_what_is_finalized_does_not_start(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = SqliteMetadataStore(tmp_path / "metadata.db", 6000, SystemClock())
+        await store.open_session()
+        await store.commit([Create(FEATURE, encode_features({"signalbox.version": 2}))])
+        node = controller_in(tmp_path)
+        with pytest.raises(StartRefused, match=r"signalbox\.version is finalized at 2 and supported from 1 to 1"):
+            await node.start()
+        await node.stop(controlled=False)
+        assert await store.children(CONTROLLER_IDS) == []
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_who_lacks_what_is_finalized_while_it_runs_ends(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        node = controller_in(tmp_path)
+        await node.start()
+        await until_active(node)
+        store = SqliteMetadataStore(tmp_path / "metadata.db", 6000, SystemClock())
+        await store.commit([Write(FEATURE, encode_features({"later": 3}))])
+        assert "later is finalized at 3 and not supported" in await asyncio.wait_for(node.failed(), 10)
+        await store.close()
+        await node.stop(controlled=False)
 
     asyncio.run(scenario())
 

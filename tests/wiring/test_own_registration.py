@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from signalbox.metadata.feature_levels import SUPPORTED_FEATURES
 from signalbox.wiring.own_registration import own_controller_registration, own_registration
 from tests.wiring.settings import VALUES, config_of, controller_config_of
 
@@ -29,6 +30,7 @@ def test_a_controller_tells_of_its_own_listeners_and_a_broker_of_its_own() -> No
     told = own_controller_registration(config, config.listeners, 1234)
     assert (told.broker_id, told.timestamp_ms) == (101, 1234)
     assert [endpoint.listener_name for endpoint in told.endpoints] == ["CONTROLLER", "SPARE"]
+    assert told.features == dict(SUPPORTED_FEATURES)
     endpoint = told.privileged_endpoint("REPLICATION")
     assert endpoint is not None
     assert endpoint.listener_name == "CONTROLLER"

@@ -10,6 +10,7 @@ so that it makes no difference whether the dead one lives after all.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from signalbox.metadata.controller_claim import (
@@ -18,8 +19,19 @@ from signalbox.metadata.controller_claim import (
     encode_claim,
     encode_controller_epoch,
 )
-from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH
+from signalbox.metadata.feature_levels import (
+    NO_FEATURES,
+    SUPPORTED_FEATURES,
+    UNKNOWN_EPOCH,
+    FinalizedFeatures,
+    LevelRanges,
+    incompatible,
+)
+from signalbox.metadata.feature_repository import read_features
+from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH, FEATURE
 from signalbox.metadata.store.port import (
+    Check,
     CommitRefused,
     Create,
     Delete,
@@ -29,6 +41,8 @@ from signalbox.metadata.store.port import (
     Operation,
     Write,
 )
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +62,16 @@ class Standing:
     claim: Claim | None = None
 
 
-async def try_to_claim(store: MetadataStore, node_id: int, now_ms: int, dead_claim: int | None = None) -> Standing:
+async def try_to_claim(
+    store: MetadataStore,
+    node_id: int,
+    now_ms: int,
+    dead_claim: int | None = None,
+    supported: LevelRanges = SUPPORTED_FEATURES,
+) -> Standing:
     """Take the controllership if it is free, if an earlier claim of this same node was left behind, or if the claim
-    is the one with the creation id `dead_claim`, whose owner is dead."""
+    is the one with the creation id `dead_claim`, whose owner is dead. Who does not support what is finalized takes
+    nothing."""
     # First the epoch: a claim that comes after this look moves it, and then the commit below is refused, so that the
     # claim it deletes can be no other than the one looked at.
     epoch = await store.read(CONTROLLER_EPOCH)
@@ -69,8 +90,13 @@ async def try_to_claim(store: MetadataStore, node_id: int, now_ms: int, dead_cla
         epoch = await store.read(CONTROLLER_EPOCH)
         if epoch is None:
             return Standing(-1)
+    features = await _finalized(store)
+    if lacking := incompatible(supported, features.levels):
+        log.error("node %d cannot be the controller: %s", node_id, "; ".join(lacking))
+        return Standing(-1)
     controller_epoch = decode_controller_epoch(epoch.data) + 1
     operations += [
+        *([Check(FEATURE, features.epoch)] if features.epoch != UNKNOWN_EPOCH else []),
         Create(CONTROLLER, encode_claim(node_id, now_ms), of_session=True),
         Write(CONTROLLER_EPOCH, encode_controller_epoch(controller_epoch), epoch.version),
     ]
@@ -80,6 +106,14 @@ async def try_to_claim(store: MetadataStore, node_id: int, now_ms: int, dead_cla
         return Standing(-1)
     fence = Fence(CONTROLLER_EPOCH, outcomes[-1].version)
     return Standing(node_id, Claim(controller_epoch, fence, outcomes[-2].creation_id))
+
+
+async def _finalized(store: MetadataStore) -> FinalizedFeatures:
+    """As they are stored. A damaged entry keeps nobody from being elected (`loading.py`)."""
+    try:
+        return await read_features(store)
+    except BadEntry:
+        return NO_FEATURES
 
 
 async def still_holds(store: MetadataStore, claim: Claim) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from signalbox.common.ids import TopicPartition
 from signalbox.common.long_work import breathe
 from signalbox.metadata.entity_config import Configs
-from signalbox.metadata.feature_levels import NO_FEATURES, FinalizedFeatures
+from signalbox.metadata.feature_levels import NO_FEATURES, FinalizedFeatures, LevelRanges
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.producer_id_block import ProducerIdBlock
 from signalbox.metadata.registration import BrokerRegistration
@@ -76,12 +76,14 @@ class KeptOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerContext:
-    """`deleting` holds, per topic on its way out, the replicas not yet known to be gone. Up to `shared_version` of the
+    """`deleting` holds, per topic on its way out, the replicas not yet known to be gone. `controllers`: which levels of
+    features the dedicated controllers that live support. Up to `shared_version` of the
     shared changes (`metadata/shared_changes.py`) all of this is true."""
 
     controller_id: int
     controller_epoch: int
     brokers: Mapping[int, LiveBroker] = field(default_factory=dict)
+    controllers: Mapping[int, LevelRanges] = field(default_factory=dict)
     shutting_down: frozenset[int] = frozenset()
     topics: Mapping[str, ControlledTopic] = field(default_factory=dict)
     topic_names: Mapping[bytes, str] = field(default_factory=dict)

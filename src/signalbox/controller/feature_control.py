@@ -1,4 +1,4 @@
-"""UpdateFeatures as a decision (KIP-584), and which brokers finalized features keep out of the cluster.
+"""UpdateFeatures as a decision (KIP-584), and which nodes finalized features keep out of the cluster.
 
 The rules and words are those of Apache Kafka 4: all updates of a request are made or none, and the error is told at
 the top. Level 0 takes a feature back. No level here loses anything when it is taken back, so that a safe downgrade
@@ -13,8 +13,8 @@ from enum import IntEnum
 
 from signalbox.controller.context import ControllerContext, LiveBroker
 from signalbox.controller.decision import Decision, Inputs, Visibility
-from signalbox.controller.records import FeaturesFinalized, Record
-from signalbox.metadata.feature_levels import Levels, incompatible
+from signalbox.controller.records import ControllersRegistered, FeaturesFinalized, Record
+from signalbox.metadata.feature_levels import LevelRanges, Levels, incompatible
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 
@@ -89,9 +89,11 @@ def _level(context: ControllerContext, inputs: Inputs, update: _Update) -> int:
 
 
 def _unsupported(context: ControllerContext, inputs: Inputs, name: str, level: int) -> Iterator[str]:
-    """Who cannot work with that level, the controller first; 0 suits everybody."""
+    """Who cannot work with that level, in Kafka's order: this controller, brokers, other controllers; 0 suits all."""
     nodes = {f"Local controller {context.controller_id}": inputs.settings.supported_features}
     nodes |= {f"Broker {each}": broker.registration.features for each, broker in sorted(context.brokers.items())}
+    others = sorted(each for each in context.controllers if each != context.controller_id)
+    nodes |= {f"Controller {each}": context.controllers[each] for each in others}
     for node, supported in nodes.items() if level else ():
         low, high = supported.get(name, (0, 0))
         if high == 0:
@@ -109,6 +111,17 @@ def compatible_brokers(brokers: Mapping[int, LiveBroker], finalized: Levels) -> 
         else:
             members[broker_id] = broker
     return members
+
+
+def controllers_changed(context: ControllerContext, inputs: Inputs, now: Mapping[int, LevelRanges]) -> Decision:
+    """`now` is what the dedicated controllers in the store support. One that lacks what is finalized can only be told
+    of: by its own look at `/feature` it ends, and before that it does not lead (`claim.py`)."""
+    if now == context.controllers:
+        return Decision()
+    for controller_id in sorted(now.keys() - context.controllers.keys()):
+        if lacking := incompatible(now[controller_id], context.features.levels):
+            log.error("controller %d must not take part: %s", controller_id, "; ".join(lacking))
+    return Decision(records=(ControllersRegistered(now),))
 
 
 def features_set_up(context: ControllerContext) -> tuple[Record, ...]:

@@ -24,7 +24,7 @@ from signalbox.metadata import layout
 from signalbox.metadata.acl_entries import ROOT_OF, decode_acls, pattern_of
 from signalbox.metadata.delegation_token import decode_token
 from signalbox.metadata.entity_config import Configs, decode_configs
-from signalbox.metadata.feature_levels import FinalizedFeatures
+from signalbox.metadata.feature_levels import FinalizedFeatures, LevelRanges
 from signalbox.metadata.feature_repository import read_features
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.partition_state import PartitionState, decode_partition_state
@@ -63,6 +63,22 @@ def _brokers(tree: Mapping[str, Entry]) -> dict[int, LiveBroker]:
     return brokers
 
 
+async def load_controllers(store: MetadataStore) -> dict[int, LevelRanges]:
+    """What every registered dedicated controller supports; nothing, if its registration cannot be read: it may come to
+    lead all the same."""
+    controllers: dict[int, LevelRanges] = {}
+    for path, entry in (await store.read_tree(layout.CONTROLLER_IDS)).items():
+        name = path.rpartition("/")[2]
+        if path == layout.CONTROLLER_IDS or entry.data is None or not (name.isascii() and name.isdecimal()):
+            continue
+        try:
+            controllers[int(name)] = decode_registration(int(name), entry.data).features
+        except BadEntry as error:
+            log.error("controller %s counts as one that supports no feature: %s", name, error)
+            controllers[int(name)] = {}
+    return controllers
+
+
 async def _features(store: MetadataStore) -> FinalizedFeatures:
     """A damaged entry keeps nobody from being elected: brokers that are on the way refuse to start by it, and who is
     here was here before."""
@@ -92,6 +108,7 @@ async def load_context(
         controller_id=controller_id,
         controller_epoch=controller_epoch,
         brokers=brokers,
+        controllers=await load_controllers(store),
         topics=topics,
         topic_names={topic.topic_id: name for name, topic in topics.items() if topic.topic_id != ZERO_UUID},
         collision_names={collision_name(name): name for name in topics},

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import ControlledTopic, KeptOutcome, LiveBroker, ReplicaOfTopic, StoredAcls
 from signalbox.metadata.entity_config import Configs
-from signalbox.metadata.feature_levels import Levels
+from signalbox.metadata.feature_levels import LevelRanges, Levels
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.producer_id_block import ProducerIdBlock
 from signalbox.metadata.topic_assignment import TopicAssignment
@@ -141,6 +141,13 @@ class BrokerJoined:
 
 
 @dataclass(frozen=True, slots=True)
+class ControllersRegistered:
+    """Which levels of features each dedicated controller supports that is registered from now on."""
+
+    controllers: Mapping[int, LevelRanges]
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerLeft:
     """A broker's registration is gone."""
 
@@ -209,6 +216,7 @@ Record = (
     | ProducerIdsAllocated
     | BrokerJoined
     | BrokerLeft
+    | ControllersRegistered
     | BrokerShutsDown
     | ReplicasOffline
     | ReplicasDeleted

@@ -274,6 +274,10 @@ def _broker_left(draft: _Draft, record: rec.BrokerLeft) -> None:
     draft.put("shutting_down", draft.see("shutting_down") - {record.broker_id})
 
 
+def _controllers_registered(draft: _Draft, record: rec.ControllersRegistered) -> None:
+    draft.put("controllers", record.controllers)
+
+
 def _broker_shuts_down(draft: _Draft, record: rec.BrokerShutsDown) -> None:
     draft.put("shutting_down", draft.see("shutting_down") | {record.broker_id})
 
@@ -358,6 +362,7 @@ _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.ProducerIdsAllocated: _producer_ids_allocated,
     rec.BrokerJoined: _broker_joined,
     rec.BrokerLeft: _broker_left,
+    rec.ControllersRegistered: _controllers_registered,
     rec.BrokerShutsDown: _broker_shuts_down,
     rec.ReplicasOffline: _replicas_offline,
     rec.ReplicasDeleted: _replicas_deleted,

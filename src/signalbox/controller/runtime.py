@@ -31,6 +31,7 @@ from signalbox.controller.control_targets import ControlTargets
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.dispatch import DECISIONS
 from signalbox.controller.failover import take_over
+from signalbox.controller.feature_control import controllers_changed
 from signalbox.controller.forwarded_outcome import ForwardedRequest, decided_once
 from signalbox.controller.housekeeping import housekeeping
 from signalbox.controller.leader_writes import StatesMoved, learn_states
@@ -46,7 +47,7 @@ from signalbox.controller.turn import Pending, Turn
 from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.delegation_token import TOKEN_FOLDERS
-from signalbox.metadata.layout import create_roots
+from signalbox.metadata.feature_levels import LevelRanges
 from signalbox.metadata.store.port import FencedOut, MetadataStore, SessionLost, StoreError
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -60,7 +61,6 @@ SLICE_S = 0.0002  # decisions run this long before the event loop gets its turn
 _RETRY_S = 0.5  # between two looks at who is the controller when nobody is, or the store does not answer
 _RECHECK_S = 5.0  # and when somebody is: the watch tells of changes, this only makes up for a lost one
 _A_DAY_S = 86_400.0  # a chore's "never" (2^63 ms) is more than the event loop's clock can hold
-
 _NOBODY = -1
 
 
@@ -188,7 +188,8 @@ class Controller:
 
     async def _try_one_term(self) -> None:
         self._session_is_lost = self._term_in_doubt = False
-        standing = await try_to_claim(self._store, self._node_id, self._clock.now_ms(), self._dead_claim)
+        supported = self._inputs.settings.supported_features
+        standing = await try_to_claim(self._store, self._node_id, self._clock.now_ms(), self._dead_claim, supported)
         if standing.claim is None:
             self._controller_id = standing.controller_id
             return
@@ -208,16 +209,13 @@ class Controller:
         if self._neighbours.tells_itself:
             self._neighbours.cache.forget()
         if self._inputs.token_secret is not None:
-            await create_roots(self._store, TOKEN_FOLDERS)
+            await layout.create_roots(self._store, TOKEN_FOLDERS)
         self._context = await load_context(self._store, self._node_id, claim.controller_epoch, lambda: asyncio.sleep(0))
         self._found_epochs = frozenset(broker.broker_epoch for broker in self._context.brokers.values())
         self._queue.appendleft(Pending(lambda now: take_over(now, self._inputs)))
         # Watched after the load and then looked at once: what came between is seen, and nothing older than the load.
         news.open()
-        news.look_at_brokers()
-        news.look_at_log_dirs()
-        news.look_at_isr_changes()
-        news.look_at_shared()
+        news.look_at_all()
         while True:
             self._wake.clear()
             if self._session_is_lost:
@@ -334,6 +332,10 @@ class Controller:
     def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
         """From the store: these brokers are registered now."""
         self._enqueue(Pending(lambda now: brokers_changed(now, self._inputs, brokers)))
+
+    def controllers_are(self, controllers: Mapping[int, LevelRanges]) -> None:
+        """From the store: these dedicated controllers are registered now."""
+        self._enqueue(Pending(lambda now: controllers_changed(now, self._inputs, controllers)))
 
     def log_dir_failed(self, broker_id: int) -> None:
         """From the store: a broker lost a log directory."""

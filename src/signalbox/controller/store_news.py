@@ -1,4 +1,4 @@
-"""What the controller hears from the store: brokers that registered or vanished, log directories that failed, what
+"""What the controller hears from the store: nodes that registered or vanished, log directories that failed, what
 brokers stored by themselves, leaders their ISR among it.
 
 A watch only says "look"; the look is taken once however often it said so meanwhile, and looks of one kind never
@@ -13,8 +13,9 @@ from typing import Any, Protocol
 
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import LiveBroker
-from signalbox.controller.loading import load_brokers
+from signalbox.controller.loading import load_brokers, load_controllers
 from signalbox.metadata import layout
+from signalbox.metadata.feature_levels import LevelRanges
 from signalbox.metadata.isr_change import decode_isr_change
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.log_dir_event import decode_log_dir_event
@@ -30,6 +31,10 @@ class NewsReader(Protocol):
 
     def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
         """These brokers are registered now."""
+        ...
+
+    def controllers_are(self, controllers: Mapping[int, LevelRanges]) -> None:
+        """These dedicated controllers are registered now, and support these levels of features."""
         ...
 
     def log_dir_failed(self, broker_id: int) -> None:
@@ -68,10 +73,19 @@ class StoreNews:
         self._is_open = True
         self._cancel = [
             self._store.watch(layout.BROKER_IDS, self.look_at_brokers),
+            self._store.watch(layout.CONTROLLER_IDS, self.look_at_controllers),
             self._store.watch(layout.LOG_DIR_EVENTS, self.look_at_log_dirs),
             self._store.watch(layout.ISR_CHANGES, self.look_at_isr_changes),
             self._store.watch(layout.SHARED_CHANGES, self.look_at_shared),
         ]
+
+    def look_at_all(self) -> None:
+        """What came before the watches."""
+        self.look_at_brokers()
+        self.look_at_controllers()
+        self.look_at_log_dirs()
+        self.look_at_isr_changes()
+        self.look_at_shared()
 
     def close(self) -> None:
         """Watch no more. A look under way tells nothing: for a later term it would be old."""
@@ -83,6 +97,10 @@ class StoreNews:
     def look_at_brokers(self) -> None:
         """Read the registrations (again)."""
         self._look(layout.BROKER_IDS, self._read_brokers)
+
+    def look_at_controllers(self) -> None:
+        """Read the registrations of dedicated controllers (again)."""
+        self._look(layout.CONTROLLER_IDS, self._read_controllers)
 
     def look_at_log_dirs(self) -> None:
         """Read and remove the events of failed log directories."""
@@ -123,6 +141,11 @@ class StoreNews:
             if brokers != self._told:
                 self._told = brokers
                 self._reader.brokers_are(brokers)
+
+    async def _read_controllers(self) -> None:
+        controllers = await load_controllers(self._store)
+        if self._is_open:
+            self._reader.controllers_are(controllers)
 
     def _watch_registrations(self, brokers: Mapping[int, LiveBroker]) -> None:
         """What a broker says about itself can change while it lives (its listeners: KIP-226)."""

@@ -31,5 +31,6 @@ def own_controller_registration(config: NodeConfig, table: ListenerTable, now_ms
         broker_id=config.node_id,
         endpoints=table.controller_endpoints(),
         timestamp_ms=now_ms,
+        features=dict(SUPPORTED_FEATURES),
         privileged_listener=table.controller_listener_names[0],
     )

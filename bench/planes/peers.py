@@ -18,13 +18,17 @@ from pathlib import Path
 from bench.frames import fetch_at
 from signalbox.client.admin import AdminClient
 from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import decode_response_header, encode_request_header
+from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
+from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.join_group import JoinGroupRequest
 from signalbox.protocol.messages.sync_group import SyncGroupRequest
 
-_JOIN_VERSION, _SYNC_VERSION = 9, 5
+_JOIN_VERSION, _SYNC_VERSION, _FIND_VERSION, _HEARTBEAT_VERSION = 9, 5, 3, 4
+_ASK_AGAIN_S = 0.1
 _GROUP = "bench-group"
-_SUBSCRIPTION = b"\0\0\0\0\0\1\0\1p\0\0\0\0"
+_SUBSCRIPTION = b"\0\0\0\0\0\1\0\1p\0\0\0\4"  # and four bytes of user data: a member that says something new rebalances
 _SIP_BYTES, _SIP_EVERY_S = 16_384, 0.01
 
 
@@ -100,8 +104,8 @@ class Peers:
                 left = int.from_bytes(await loop.sock_recv(sock, 4))
                 while left:
                     left -= len(await loop.sock_recv(sock, min(left, _SIP_BYTES)))
+                    self.done += 1
                     await asyncio.sleep(_SIP_EVERY_S)
-                self.done += 1
 
         await _together(one for _ in range(int(connections)))
 
@@ -124,10 +128,12 @@ class Peers:
     async def rebalance(self, port: int, members: str) -> None:
         """A group whose members all join again as soon as they have their assignments."""
         peers = [await Asked.dial(port) for _ in range(int(members))]
+        await _until_coordinated(peers[0])
         ids = [""] * len(peers)
 
         async def joined(number: int) -> object:
-            protocol = JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=_SUBSCRIPTION)
+            metadata = _SUBSCRIPTION + self.done.to_bytes(4)
+            protocol = JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=metadata)
             request = JoinGroupRequest(
                 group_id=_GROUP, session_timeout_ms=30_000, rebalance_timeout_ms=30_000, member_id=ids[number],
                 protocol_type="consumer", protocols=[protocol],
@@ -175,6 +181,16 @@ def drop_pages(folder: Path) -> None:
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             os.close(fd)
+
+
+async def _until_coordinated(peer: Asked) -> None:
+    """The first question makes the topic of offsets; until it is led nobody coordinates."""
+    while True:
+        found = await peer.request(ApiKey.FIND_COORDINATOR, _FIND_VERSION, FindCoordinatorRequest(key=_GROUP))
+        joined = await peer.request(ApiKey.HEARTBEAT, _HEARTBEAT_VERSION, HeartbeatRequest(group_id=_GROUP))
+        if not found.error_code and joined.error_code == Error.UNKNOWN_MEMBER_ID:  # type: ignore[attr-defined]
+            return
+        await asyncio.sleep(_ASK_AGAIN_S)
 
 
 async def _together(makers: object) -> None:

@@ -55,6 +55,7 @@ from signalbox.broker.handlers.user_scram_credentials import (
 )
 from signalbox.broker.misroutes import MisrouteLog
 from signalbox.broker.own_configs import OwnConfigs
+from signalbox.broker.paced_answers import PacedAnswers
 from signalbox.broker.partial_forwarding import Judge, PartialForwarder, forwarding_filters
 from signalbox.broker.ports import AclReading, ActiveController, LongLane, StoredConfigs, TopicCreation
 from signalbox.broker.producer_ids import ProducerIdBlocks
@@ -199,7 +200,7 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(cache, authorizer, parts.described_partitions),
     }
     parts.forwarder.install(forwarding_filters(authorizer, judges))
-    turns = ControlTurns(parts.lane)
+    turns, paced = ControlTurns(parts.lane), PacedAnswers(parts.lane)
     for key, apply in (
         (ApiKey.LEADER_AND_ISR, parts.control.leader_and_isr),
         (ApiKey.STOP_REPLICA, parts.control.stop_replica),
@@ -212,5 +213,5 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         (ApiKey.LEAVE_GROUP, coordinator.leave_group),
         (ApiKey.SYNC_GROUP, coordinator.sync_group),
     ):
-        handlers[key] = GroupMembershipHandler(call, authorizer)
+        handlers[key] = GroupMembershipHandler(call, authorizer, paced)
     return handlers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, Lead
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from signalbox.wiring.own_epochs import OwnEpochs
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, from_broker, request_of
+from tests.broker.asking import ALLOW_ALL, AtOnce, acl, answer_to, from_broker, request_of
 
 STATE = LeaderAndIsrRequest.LeaderAndIsrPartitionState(partition_index=2)
 KINDS = {
@@ -26,11 +25,6 @@ KINDS = {
     StopReplicaRequest: (StopReplicaResponse, {}, 4),
     UpdateMetadataRequest: (UpdateMetadataResponse, {}, 8),
 }
-
-
-class AtOnce:
-    def run(self, work: Callable[[], None], again: bool = False) -> None:
-        work()
 
 
 def epochs() -> OwnEpochs:

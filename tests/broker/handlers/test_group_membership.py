@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from signalbox.broker.handlers.group_membership import GroupMembershipHandler, client_context
+from signalbox.broker.paced_answers import PacedAnswers
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.join_group import JoinGroupRequest
 from signalbox.protocol.messages.leave_group import LeaveGroupRequest
 from signalbox.protocol.messages.sync_group import SyncGroupRequest
-from tests.broker.asking import ALLOW_ALL, acl, request_of
+from tests.broker.asking import ALLOW_ALL, AtOnce, acl, request_of
 from tests.broker.handlers.house import House
 
 CALLS = {
@@ -26,7 +27,7 @@ CASES = [pytest.param(kind, v, id=f"{kind.__name__}-{v}") for kind, (_, versions
 
 def ask(house: House, body: Any, version: int, authorizer: Any = ALLOW_ALL) -> Any:
     call = getattr(house.parts.data.coordinator, CALLS[type(body)][0])
-    return house.answer(GroupMembershipHandler(call, authorizer), request_of(body, version))
+    return house.answer(GroupMembershipHandler(call, authorizer, PacedAnswers(AtOnce())), request_of(body, version))
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES)

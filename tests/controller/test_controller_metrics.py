@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from signalbox.common.metrics import MetricName, NullMetrics
 from signalbox.controller.context import ControllerContext, ReplicaOfTopic
@@ -12,10 +12,20 @@ from tests.controller.contexts import make_context
 
 
 @dataclass
+class Waiting:
+    waiting: int = 0
+    held: int = 0
+    refusals_total: int = 0
+
+    def __len__(self) -> int:
+        return self.waiting
+
+
+@dataclass
 class Standing:
     is_active: bool
     context: ControllerContext | None
-    queue_size: int = 0
+    queue: Waiting = field(default_factory=Waiting)
 
 
 class Gauges(NullMetrics):
@@ -42,9 +52,11 @@ def test_the_active_controller_counts() -> None:
         deleting={"going": frozenset({ReplicaOfTopic(0, 1)})},
         shutting_down=frozenset({1}),
     )
-    assert values(Standing(True, context, 3)) == {
+    assert values(Standing(True, context, Waiting(3, held=2, refusals_total=5))) == {
         "ActiveControllerCount": 1,
         "EventQueueSize": 3,
+        "StoreFullHeldEvents": 2,
+        "StoreFullRefusals": 5,
         "OfflinePartitionsCount": 2,
         "PreferredReplicaImbalanceCount": 1,
         "GlobalTopicCount": 2,

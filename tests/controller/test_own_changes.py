@@ -34,6 +34,7 @@ from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.principal import KafkaPrincipal
 from tests.controller.cluster import ControllerNode, Scenario, create, inputs, start_three, stop
 from tests.controller.contexts import make_context
+from tests.metadata.store.worlds import fill, make_room
 
 pytestmark = pytest.mark.spec("F17")
 TOPIC, BROKER = 2, 4
@@ -314,5 +315,23 @@ def test_who_may_not_write_says_so_in_time(run: Callable[[Scenario], None], with
         own = OwnChanges(1, store, inputs(), MetadataCache(), Patience(ticking.clock, 1_000, ticking.pause))
         answer = await own.handle(ApiKey.ALTER_CLIENT_QUOTAS, quota("alice", 7.0))
         assert codes(answer) == [Error.REQUEST_TIMED_OUT]
+
+    run(scenario)
+
+
+def test_what_there_is_no_room_for_is_refused_at_once(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        await create_roots(nodes[0].store, ACL_FOLDERS)
+        own = own_changes(nodes[1])
+        await fill(nodes[1].store)
+        large = [allowing(*(f"User:{number:0500}" for number in range(400)))]
+        refused: Any = await own.handle(ApiKey.CREATE_ACLS, *large)
+        assert {each.error_code for each in refused.results} == {Error.KAFKA_STORAGE_ERROR}
+        assert "full" in refused.results[0].error_message
+        assert codes(await own.handle(ApiKey.ALTER_CLIENT_QUOTAS, quota("alice", 7.0))) == [Error.NONE]
+        await make_room(nodes[1].store)
+        assert set(codes(await own.handle(ApiKey.CREATE_ACLS, *large))) == {Error.NONE}
+        await stop(nodes)
 
     run(scenario)

@@ -83,6 +83,13 @@ def test_per_resource(api_key: ApiKey, request_: Any, part: str, count: int) -> 
     assert [each.error_code for each in parts] == [Error.NOT_CONTROLLER] * count
 
 
+def test_words_of_our_own_stand_where_kafkas_would() -> None:
+    request = CreateTopicsRequest(topics=[Creatable(name="a")])
+    for words, said in (("the disk is full", "the disk is full"), (None, Error.KAFKA_STORAGE_ERROR.message)):
+        refusal: Any = refuse(ApiKey.CREATE_TOPICS, request, Error.KAFKA_STORAGE_ERROR, words)
+        assert refusal.topics[0].error_message == said
+
+
 @pytest.mark.parametrize(
     ("api_key", "request_", "told"),
     [

@@ -38,7 +38,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest
 from signalbox.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
-from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
@@ -61,6 +61,7 @@ from tests.controller.cluster import (
     stop,
 )
 from tests.controller.contexts import told, tp
+from tests.metadata.store.worlds import fill, make_room
 
 
 async def the_controller(nodes: Sequence[ControllerNode]) -> ControllerNode:
@@ -653,7 +654,7 @@ def test_requests_of_a_stopped_controller_are_answered(run: Callable[[Scenario],
         request = IncrementalAlterConfigsRequest(resources=resources)
         waiting = asyncio.ensure_future(node.controller.handle(ApiKey.INCREMENTAL_ALTER_CONFIGS, request))
         await held.has_one_waiting()
-        assert node.controller.queue_size >= 1  # the first look at the brokers may wait beside it
+        assert len(node.controller.queue) >= 1  # the first look at the brokers may wait beside it
         await node.controller.stop()
         answer: Any = await waiting
         assert answer.responses[0].error_code == Error.NOT_CONTROLLER
@@ -704,3 +705,56 @@ def test_a_dedicated_controller_keeps_its_own_metadata(run: Callable[[Scenario],
         await controller.stop()
 
     run(scenario)
+
+
+@pytest.mark.spec("M3")
+def test_a_full_store_refuses_the_change_and_the_term_goes_on(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        controller = nodes[0]
+        await fill(controller.store)
+        before = controller.controller.context
+        assert before is not None
+        topic = CreateTopicsRequest.CreatableTopic(name="large", num_partitions=1_000, replication_factor=1)
+        request = CreateTopicsRequest(topics=[topic], timeout_ms=60_000)
+        answer, small = await asyncio.gather(
+            controller.controller.handle(ApiKey.CREATE_TOPICS, request), create(controller, "small")
+        )
+        assert isinstance(answer, CreateTopicsResponse)
+        [refused] = answer.topics
+        assert refused.error_code == Error.KAFKA_STORAGE_ERROR
+        assert refused.error_message is not None
+        assert "is full" in refused.error_message
+        assert small == [Error.NONE], "what fits is stored, though it came together with what does not"
+        assert await controller.store.children(TOPICS) == ["small"]
+        assert controller.controller.context is not None
+        assert set(controller.controller.context.topics) == {"small"}
+        assert controller.controller.context.controller_epoch == before.controller_epoch
+        await make_room(controller.store)
+        assert await create(controller, "large") == [Error.NONE], "nothing of it was left behind"
+        await stop(nodes)
+
+    run(scenario)
+
+
+def test_elections_that_find_no_room_are_made_when_there_is_some() -> None:
+    async def scenario() -> None:
+        shared = SharedEntries()
+        nodes = await start_three(lambda: MemoryMetadataStore(shared))
+        controller = nodes[0]
+        await create(controller, "t")
+        shared.room_bytes = 0
+        await nodes[1].controller.stop()
+        nodes[1].store.abandon()
+        await controller.until(lambda: controller.controller.queue.held == 1)
+        assert await create(controller, "u") == [Error.KAFKA_STORAGE_ERROR]
+        assert brokers_known(controller) == {1, 2, 3}
+        shared.room_bytes = None
+        await controller.until(lambda: brokers_known(controller) == {1, 3})
+        assert controller.controller.context is not None
+        assert told(controller.controller.context.state(tp(1))) == "3/1/1 isr 3 1"
+        assert controller.controller.context.controller_epoch == 1
+        assert len(controller.controller.queue) == 0
+        await stop([controller, nodes[2]])
+
+    asyncio.run(scenario())

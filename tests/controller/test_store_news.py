@@ -234,3 +234,25 @@ def test_a_broker_that_says_something_else_is_news() -> None:
         news.close()
 
     run_with_stores(2, scenario)
+
+
+def test_on_a_full_store_a_failed_directory_is_told_and_its_event_stays() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, broker: MemoryMetadataStore) -> None:
+        reader = Reader()
+        await store.commit([Create("/controller_epoch", b"1")])
+        await report_log_dir_failure(broker, 3)
+        news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
+        news.open()
+        shared.room_bytes = 0
+        news.look_at_log_dirs()
+        await reader.until(3, "failed")
+        await asyncio.gather(*TASKS)
+        assert len(await broker.children(LOG_DIR_EVENTS)) == 1
+        shared.room_bytes = None
+        news.look_at_log_dirs()
+        await asyncio.gather(*TASKS)
+        assert await broker.children(LOG_DIR_EVENTS) == []
+        assert (reader.failed, reader.errors) == ([3, 3], [])
+        news.close()
+
+    run_with_stores(2, scenario)

@@ -14,7 +14,7 @@ from signalbox.controller.records import ConfigsSet
 from signalbox.controller.turn import MAX_DECISIONS_PER_COMMIT, Pending, Turn
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import MAX_ENTRY_BYTES, Create, Fence, FencedOut
+from signalbox.metadata.store.port import MAX_ENTRY_BYTES, Create, Fence, FencedOut, StoreFull, StoreUnavailable
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.update_metadata import UpdateMetadataResponse
 from tests.controller.contexts import make_context
@@ -63,7 +63,7 @@ def test_a_failing_decision_is_left_out() -> None:
         store = await opened()
         seen: list[dict[str, str]] = []
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        broken = Pending(lambda context: 1 / 0, answer, lambda error: UpdateMetadataResponse(error_code=error))  # type: ignore[arg-type, return-value]
+        broken = Pending(lambda context: 1 / 0, answer, lambda error, message: UpdateMetadataResponse(error_code=error))  # type: ignore[arg-type, return-value]
         turn = Turn(make_context(1, configs={}))
         await turn.run(deque([Pending(setting("a", seen)), broken, Pending(setting("b", seen))]), store, FENCE, at_once)
         assert answer.result() == UpdateMetadataResponse(error_code=Error.UNKNOWN_SERVER_ERROR)
@@ -112,7 +112,9 @@ def test_a_turn_has_an_end() -> None:
 def test_failing_an_answer_happens_once() -> None:
     async def run() -> None:
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        pending = Pending(lambda context: Decision(), answer, lambda error: UpdateMetadataResponse(error_code=error))
+        pending = Pending(
+            lambda context: Decision(), answer, lambda error, message: UpdateMetadataResponse(error_code=error)
+        )
         pending.fail(Error.NOT_CONTROLLER)
         pending.fail(Error.UNKNOWN_SERVER_ERROR)
         assert answer.result() == UpdateMetadataResponse(error_code=Error.NOT_CONTROLLER)
@@ -148,9 +150,11 @@ def test_what_no_store_can_hold_is_refused_alone() -> None:
         waiting = deque(
             [
                 Pending(
-                    setting("x" * MAX_ENTRY_BYTES, seen), large, lambda error: UpdateMetadataResponse(error_code=error)
+                    setting("x" * MAX_ENTRY_BYTES, seen),
+                    large,
+                    lambda error, message: UpdateMetadataResponse(error_code=error),
                 ),
-                Pending(setting("b", seen), small, lambda error: UpdateMetadataResponse(error_code=error)),
+                Pending(setting("b", seen), small, lambda error, message: UpdateMetadataResponse(error_code=error)),
             ]
         )
         turn = Turn(make_context(1, configs={}))
@@ -161,5 +165,25 @@ def test_what_no_store_can_hold_is_refused_alone() -> None:
         entry = await store.read("/config/brokers/1")
         assert entry is not None
         assert entry.data == b'{"version":1,"config":{"k":"b"}}'
+
+    asyncio.run(run())
+
+
+def test_a_turn_that_is_stored_in_part_is_not_refused() -> None:
+    """What became of it is told by the store alone, as after a lost answer: the term ends."""
+
+    async def run() -> None:
+        store = await opened()
+        store.max_commit_bytes = 300
+        store._shared.room_bytes = 500
+        turn = Turn(make_context(1, configs={}))
+        values = ("small", "x" * 1_000)
+        with pytest.raises(StoreUnavailable, match="the first 1 commits"):
+            await turn.run(deque(Pending(setting(value, [])) for value in values), store, FENCE, at_once)
+        store = await opened()
+        store._shared.room_bytes = 500
+        turn = Turn(make_context(1, configs={}))
+        with pytest.raises(StoreFull):
+            await turn.run(deque([Pending(setting("x" * 1_000, []))]), store, FENCE, at_once)
 
     asyncio.run(run())

@@ -201,3 +201,22 @@ def test_news_that_is_removed_before_it_is_read_means_that_everything_is_read() 
         await reader.changes.stop()
 
     asyncio.run(scenario())
+
+
+def test_on_a_full_store_news_is_read_and_old_news_stays() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        writer, store, reader = await begun(clock)
+        clock.advance(NOTIFICATION_LIFETIME_MS + 1)
+        await writer.commit([news("a")])
+        store._shared.room_bytes = 0
+        await reader.changes.catch_up()
+        assert reader.loaded == ["a"]
+        assert len(await writer.children(FOLDER)) == 2
+        store._shared.room_bytes = None
+        await writer.commit([news("b")])
+        await reader.changes.catch_up()
+        assert await writer.children(FOLDER) == ["change_0000000001", "change_0000000002"]
+        await reader.changes.stop()
+
+    asyncio.run(scenario())

@@ -6,6 +6,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -13,15 +14,16 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from signalbox.metadata.layout import broker_id_path
+from signalbox.metadata.layout import TOPICS, broker_id_path
 from signalbox.testing.chaos.state_reader import state_in_file, state_in_zookeeper
 from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
+from tests.small_disk import SmallDisk, small_disk
 from tests.system import provision
 from tests.system.clusters import QUICK
 from tests.system.loaded import SESSION_S, TOPIC, LoadedCluster
@@ -106,15 +108,85 @@ def on_sqlite(tmp_path: Path) -> Iterator[ProcessCluster]:
         yield cluster
 
 
+@contextmanager
+def on_a_small_disk(folder: Path) -> Iterator[tuple[SmallDisk, ProcessCluster]]:
+    """A cluster with nothing but its metadata on a disk of 8 MB."""
+    with small_disk(folder, 8 << 20) as disk:
+        store = {"metadata.store": f"sqlite:{disk.path / 'metadata.db'}"}
+        with ProcessCluster(folder, 3, overrides={**QUICK, "audit.enable": "false", **store}) as cluster:
+            yield disk, cluster
+
+
+@pytest.mark.timeout(120)
+def test_a_full_disk_refuses_at_once_and_for_certain_and_costs_no_term(tmp_path: Path) -> None:
+    """Through every broker. What was acknowledged is there, what was refused is not; nobody is elected for it. A leader
+    that dies meanwhile is followed when there is room, and nothing is started again."""
+    with on_a_small_disk(tmp_path) as (disk, cluster), state_in_file(disk.path / "metadata.db") as state:
+        create(admin(cluster), "before")
+        registered = {node_id: state.entry(broker_id_path(node_id)) for node_id in cluster.brokers}
+        term = state.controller_id(), state.controller_epoch()
+        disk.fill()
+        asked = {
+            node_id: AdminClient({"bootstrap.servers": each.address("CLIENT")})
+            for node_id, each in cluster.brokers.items()
+        }
+        made, refused = {"before"}, dict[str, KafkaError]()
+        for number in range(120):
+            name = f"topic-{number}"
+            began = time.monotonic()
+            error = outcome(asked[number % 3 + 1], name, partitions=20)
+            assert time.monotonic() - began < 2.0, "answered at once"
+            if error is None:
+                made.add(name)
+            else:
+                refused[name] = error
+        assert len(refused) >= 60, "there is no room for most of them"
+        assert {error.code() for error in refused.values()} == {KafkaError.KAFKA_STORAGE_ERROR}
+        words = {error.str() for error in refused.values()}
+        assert all("metadata.db is full" in said and "Make room" in said for said in words), words
+        assert set(state.names(TOPICS)) == made
+        assert (state.controller_id(), state.controller_epoch()) == term
+        assert {node_id: state.entry(broker_id_path(node_id)) for node_id in cluster.brokers} == registered
+
+        victim = next(node_id for node_id in cluster.brokers if node_id != term[0])
+        cluster.kill(victim)
+        survivor = asked[next(node_id for node_id in cluster.brokers if node_id not in (victim, term[0]))]
+        error = outcome(survivor, "large", partitions=2_000, replicas=1)
+        assert error is not None
+        assert error.code() == KafkaError.KAFKA_STORAGE_ERROR
+        disk.make_room()
+        assert outcome(survivor, "after", partitions=3, replicas=2) is None
+        until(lambda: victim not in {leader for name in made for leader in state.leaders(name).values()}, "new leaders")
+        until(lambda: made | {"after"} <= set(survivor.list_topics(timeout=10).topics), "all to know")
+        cluster.start_broker(victim)
+        until(lambda: state.what_is_missing(3) == "", "a whole cluster")
+        assert (state.controller_id(), state.controller_epoch()) == term
+        assert set(state.names(TOPICS)) == made | {"after"}
+        said = [line for each in cluster.brokers.values() for line in each.log_file.read_text().splitlines()]
+        assert len([line for line in said if "changes of metadata are refused" in line]) == 1, "not once a try"
+
+
+def outcome(asking: AdminClient, topic: str, partitions: int, replicas: int = 3) -> KafkaError | None:
+    """Of creating a topic."""
+    try:
+        asking.create_topics([NewTopic(topic, partitions, replicas)], operation_timeout=20)[topic].result(30)
+    except KafkaException as failed:
+        error: KafkaError = failed.args[0]
+        return error
+    return None
+
+
 def limit_files(cluster: ProcessCluster, limit_bytes: int) -> None:
-    """As a full disk does it: what would make a file longer than that fails, in every broker."""
+    """What would make a file longer than that fails, in every broker; to SQLite that is an I/O error."""
     for broker in cluster.brokers.values():
         assert broker.process is not None
         hard = resource.prlimit(broker.process.pid, resource.RLIMIT_FSIZE)[1]
         resource.prlimit(broker.process.pid, resource.RLIMIT_FSIZE, (limit_bytes, hard))
 
 
-def test_a_full_disk_refuses_what_does_not_fit_and_nothing_is_half_made(on_sqlite: ProcessCluster) -> None:
+def test_a_store_that_cannot_be_written_refuses_what_does_not_fit_and_nothing_is_half_made(
+    on_sqlite: ProcessCluster,
+) -> None:
     asking, file = admin(on_sqlite), on_sqlite.folder / "metadata.db"
     create(asking, "before")
     limit_files(on_sqlite, _LIMIT_BYTES)

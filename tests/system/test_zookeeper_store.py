@@ -48,6 +48,29 @@ class ZooKeeperWorld:
         asyncio.get_running_loop().call_later(0.3, _end_session, self._server.address, _client(store).client_id)
         return store
 
+    async def fill(self, store: Any) -> None:
+        await self._set_quota(100_000)
+
+    async def make_room(self, store: Any) -> None:
+        await self._set_quota(-1)
+
+    async def _set_quota(self, most_bytes: int) -> None:
+        """What `setquota -B` writes: a hard limit, which a server with `enforceQuota` keeps."""
+        folder, limits = f"/zookeeper/quota{self._at.chroot}", f"count=-1,bytes=-1=;byteHardLimit={most_bytes}".encode()
+
+        def write() -> None:
+            client = KazooClient(self._server.address)
+            client.start()
+            if client.exists(f"{folder}/zookeeper_limits"):
+                client.set(f"{folder}/zookeeper_limits", limits)
+            else:
+                client.create(f"{folder}/zookeeper_limits", limits, makepath=True)
+                client.create(f"{folder}/zookeeper_stats", b"count=0,bytes=0")
+            client.stop()
+            client.close()
+
+        await asyncio.to_thread(write)
+
     def kill(self, store: Any) -> None:
         client = _client(store)
         client._stopped.set()  # its threads end without a word to the server
@@ -78,7 +101,7 @@ def _end_session(address: str, identity: tuple[int, bytes]) -> None:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
     zookeeper()
-    with ensemble(tmp_path_factory.mktemp("zookeeper")) as (only,):
+    with ensemble(tmp_path_factory.mktemp("zookeeper"), settings={"enforceQuota": "true"}) as (only,):
         yield only
 
 

@@ -17,6 +17,18 @@ from signalbox.controller.partition_control import is_offline
 _GROUP = "kafka.controller"
 
 
+class MeasuredQueue(Protocol):
+    """Its length, and what a store without room does to it."""
+
+    @property
+    def held(self) -> int: ...
+
+    @property
+    def refusals_total(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+
 class Measured(Protocol):
     """The controller as its gauges see it."""
 
@@ -27,7 +39,7 @@ class Measured(Protocol):
     def context(self) -> ControllerContext | None: ...
 
     @property
-    def queue_size(self) -> int: ...
+    def queue(self) -> MeasuredQueue: ...
 
 
 def _partitions(context: ControllerContext) -> Iterator[TopicPartition]:
@@ -71,7 +83,10 @@ _COUNTS: dict[str, Callable[[ControllerContext], int]] = {
 def measure_controller(metrics: Metrics, controller: Measured) -> None:
     """Register all gauges of a controller."""
     metrics.gauge(MetricName(_GROUP, "KafkaController", "ActiveControllerCount"), lambda: int(controller.is_active))
-    metrics.gauge(MetricName(_GROUP, "ControllerEventManager", "EventQueueSize"), lambda: controller.queue_size)
+    metrics.gauge(MetricName(_GROUP, "ControllerEventManager", "EventQueueSize"), lambda: len(controller.queue))
+    # Of our own: a store without room (its disk is full) refuses changes and holds elections.
+    metrics.gauge(MetricName(_GROUP, "KafkaController", "StoreFullRefusals"), lambda: controller.queue.refusals_total)
+    metrics.gauge(MetricName(_GROUP, "KafkaController", "StoreFullHeldEvents"), lambda: controller.queue.held)
     for name, count in _COUNTS.items():
         metrics.gauge(MetricName(_GROUP, "KafkaController", name), _reading(controller, count))
 

@@ -32,7 +32,16 @@ from signalbox.metadata.acl_entries import ROOT_OF
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.shared_changes import decode_shared_changes, shared_paths
-from signalbox.metadata.store.port import BadOperation, CommitRefused, Fence, MetadataStore, StoreError, in_commits
+from signalbox.metadata.store.port import (
+    BadOperation,
+    CommitRefused,
+    Fence,
+    MetadataStore,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+    in_commits,
+)
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
@@ -126,7 +135,8 @@ class OwnChanges:
         self._patience = patience
 
     async def handle(self, api_key: int, request: Any) -> Message:
-        """The answer, once the change is stored; REQUEST_TIMED_OUT in the API's shape when it could not be in time."""
+        """The answer, once the change is stored; REQUEST_TIMED_OUT in the API's shape when it could not be in time, and
+        KAFKA_STORAGE_ERROR at once when the store has no room for it."""
         patience, key = self._patience, ApiKey(api_key)
         deadline = patience.clock.monotonic() + patience.timeout_ms / 1000
         while True:
@@ -137,6 +147,9 @@ class OwnChanges:
                 return refuse(key, request, Error.INVALID_REQUEST)
             except CommitRefused as refused:
                 log.debug("%s is decided again: %s", key.name, refused)
+            except StoreFull as full:
+                log.warning("%s is refused: %s", key.name, full)
+                return refuse(key, request, Error.KAFKA_STORAGE_ERROR, str(full))
             except (StoreError, BadEntry) as error:
                 log.warning("%s could not be stored: %s", key.name, error)
                 await patience.pause()
@@ -158,8 +171,13 @@ class OwnChanges:
         records = [record for record in decision.records if isinstance(record, _STORED_BY_BROKERS)]
         _, operations = replay(part, records)
         # As with the controller's, an answer that changes nothing is checked against the fence too.
-        for commit in [*in_commits(operations, store.max_commit_bytes)] or [[]]:
-            shared = await commit_shared(store, commit, fence, shared, shared_paths(commit))
+        for number, commit in enumerate([*in_commits(operations, store.max_commit_bytes)] or [[]]):
+            try:
+                shared = await commit_shared(store, commit, fence, shared, shared_paths(commit))
+            except StoreFull as full:
+                if number:
+                    raise StoreUnavailable(f"only a part of the change is stored: {full}") from full
+                raise
         return decision
 
     async def _answer(self, decision: Decision, deadline: float) -> Message:

@@ -17,26 +17,27 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownResponse
 
-Refusal = Callable[[Any, Error], Message]
+Refusal = Callable[[Any, Error, str], Message]
 
 
-def refuse(api_key: int, request: Any, error: Error) -> Message:
-    """The answer to `request` that says `error` wherever its API says errors."""
-    return REFUSALS[ApiKey(api_key)](request, error)
+def refuse(api_key: int, request: Any, error: Error, message: str | None = None) -> Message:
+    """The answer to `request` that says `error` wherever its API says errors, and `message` (or Kafka's words for the
+    error) where it has a place for words."""
+    return REFUSALS[ApiKey(api_key)](request, error, message or error.message)
 
 
 def _shaped(api_key: ApiKey) -> Refusal:
     """Of the newest version: what an older one has no room for is left out when it is encoded."""
     row, shape = API_TABLE[api_key], SHAPES.get(api_key, top_level)
 
-    def refusal(request: Any, error: Error) -> Message:
-        answer: Message = shape(Asked(request, row.max_version), row.response, int(error), error.message)
+    def refusal(request: Any, error: Error, message: str) -> Message:
+        answer: Message = shape(Asked(request, row.max_version), row.response, int(error), message)
         return answer
 
     return refusal
 
 
-def _controlled_shutdown(request: Any, error: Error) -> Message:
+def _controlled_shutdown(request: Any, error: Error, message: str) -> Message:
     # The one API whose answer for "not the controller" has another number.
     told = Error.STALE_CONTROLLER_EPOCH if error is Error.NOT_CONTROLLER else error
     return ControlledShutdownResponse(error_code=told)
@@ -61,8 +62,8 @@ _SHAPED = (
 )
 REFUSALS: dict[ApiKey, Refusal] = {
     **{api_key: _shaped(api_key) for api_key in _SHAPED},
-    ApiKey.CREATE_DELEGATION_TOKEN: refused_creation,
-    ApiKey.RENEW_DELEGATION_TOKEN: lambda request, error: refused_renewal(error),
-    ApiKey.EXPIRE_DELEGATION_TOKEN: lambda request, error: refused_expiry(error),
+    ApiKey.CREATE_DELEGATION_TOKEN: lambda request, error, message: refused_creation(request, error),
+    ApiKey.RENEW_DELEGATION_TOKEN: lambda request, error, message: refused_renewal(error),
+    ApiKey.EXPIRE_DELEGATION_TOKEN: lambda request, error, message: refused_expiry(error),
     ApiKey.CONTROLLED_SHUTDOWN: _controlled_shutdown,
 }

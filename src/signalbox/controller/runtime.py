@@ -5,14 +5,14 @@ evolving context, commits all records at once behind the fence, and only then te
 meanwhile waits for the next turn: under load many decisions share one commit, and alone one waits for nobody.
 
 Whatever goes wrong at the store ends the term: what waits is answered NOT_CONTROLLER, and the next term (here or
-elsewhere) begins with a fresh look at the store.
+elsewhere) begins with a fresh look at the store. But for a store that is full: there nothing has happened for certain,
+the changes are refused or wait for room (`decision_queue.py`), and the term goes on.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.common.forwarding_id import ForwardingId
 from signalbox.common.ids import TopicPartition
+from signalbox.common.lasting_trouble import LastingTrouble
 from signalbox.common.long_work import LongWork
 from signalbox.controller.answering import give_answer
 from signalbox.controller.broker_control import ask_for_replicas, brokers_changed
@@ -29,6 +30,7 @@ from signalbox.controller.context import ControllerContext, LiveBroker
 from signalbox.controller.control_answers import Follow, follow_ups
 from signalbox.controller.control_targets import ControlTargets
 from signalbox.controller.decision import Decision, Inputs
+from signalbox.controller.decision_queue import DecisionQueue
 from signalbox.controller.dispatch import DECISIONS
 from signalbox.controller.failover import take_over
 from signalbox.controller.feature_control import controllers_changed
@@ -48,7 +50,7 @@ from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.delegation_token import TOKEN_FOLDERS
 from signalbox.metadata.feature_levels import LevelRanges
-from signalbox.metadata.store.port import FencedOut, MetadataStore, SessionLost, StoreError
+from signalbox.metadata.store.port import FencedOut, MetadataStore, SessionLost, StoreError, StoreFull
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
@@ -90,9 +92,10 @@ class Controller:
         self._claim: Claim | None = None
         self._context: ControllerContext | None = None
         self._controller_id = _NOBODY  # as the store names it
-        self._queue: deque[Pending] = deque()
-        self._in_hand: list[Pending] = []
         self._wake = asyncio.Event()
+        later = lambda seconds, call: asyncio.get_running_loop().call_later(seconds, call)  # noqa: E731
+        self._queue = DecisionQueue(self._clock, self._wake.set, later)
+        self._no_term = LastingTrouble(log)
         self._term_in_doubt = False
         self._session_is_lost = False
         self._slice_start = 0.0
@@ -117,9 +120,9 @@ class Controller:
         return self._context
 
     @property
-    def queue_size(self) -> int:
-        """Decisions that wait or are being stored."""
-        return len(self._queue) + len(self._in_hand)
+    def queue(self) -> DecisionQueue:
+        """What waits to be decided, is being stored, or waits for room in the store."""
+        return self._queue
 
     async def start(self) -> None:
         """Join the race. Needs the roots of the layout and an open session."""
@@ -148,7 +151,7 @@ class Controller:
         decided: Callable[[ControllerContext], Decision] = lambda now: decide(now, self._inputs, request)  # noqa: E731
         if context is not None and context.forwarding_id is not None:
             decided = decided_once(decided, self._forwarded(api_key, context.forwarding_id))
-        self._enqueue(Pending(decided, answer, refused))
+        self._queue.add(Pending(decided, answer, refused))
         return await answer
 
     def _forwarded(self, api_key: int, forwarding_id: ForwardingId) -> ForwardedRequest:
@@ -179,7 +182,7 @@ class Controller:
             try:
                 await self._try_one_term()
             except StoreError as error:
-                log.warning("node %d: no term as controller: %s", self._node_id, error)
+                self._no_term.met(f"node {self._node_id}: no term as controller: {error}")
             except Exception:
                 log.exception("node %d: the controller failed and gives up its term", self._node_id)
             finally:
@@ -190,6 +193,7 @@ class Controller:
         self._session_is_lost = self._term_in_doubt = False
         supported = self._inputs.settings.supported_features
         standing = await try_to_claim(self._store, self._node_id, self._clock.now_ms(), self._dead_claim, supported)
+        self._no_term.over()
         if standing.claim is None:
             self._controller_id = standing.controller_id
             return
@@ -212,7 +216,7 @@ class Controller:
             await layout.create_roots(self._store, TOKEN_FOLDERS)
         self._context = await load_context(self._store, self._node_id, claim.controller_epoch, lambda: asyncio.sleep(0))
         self._found_epochs = frozenset(broker.broker_epoch for broker in self._context.brokers.values())
-        self._queue.appendleft(Pending(lambda now: take_over(now, self._inputs)))
+        self._queue.add_first(Pending(lambda now: take_over(now, self._inputs)))
         # Watched after the load and then looked at once: what came between is seen, and nothing older than the load.
         news.open()
         news.look_at_all()
@@ -224,7 +228,9 @@ class Controller:
                 self._term_in_doubt = False
                 if not await still_holds(self._store, claim):
                     raise FencedOut(layout.CONTROLLER, "another controller took over")
-            if self._queue:
+            if self._queue.is_overfull:
+                raise StoreError("more news waits for room in the store than is kept")
+            if self._queue.is_ready:
                 await self._take_turn(claim, self._context)
             else:
                 await self._wake.wait()
@@ -236,10 +242,7 @@ class Controller:
         self._claim = self._context = None
         self._knows = False
         self._targets.close()
-        left = [*self._in_hand, *self._queue]
-        self._in_hand = []
-        self._queue.clear()
-        for pending in left:
+        for pending in self._queue.drain():
             pending.fail(Error.NOT_CONTROLLER)
 
     async def _wait(self, timeout_s: float) -> None:
@@ -253,32 +256,28 @@ class Controller:
 
     async def _take_turn(self, claim: Claim, context: ControllerContext) -> None:
         turn = Turn(context)
-        self._in_hand = turn.taken
         self._slice_start = self._clock.monotonic()
         try:
-            await turn.run(self._queue, self._store, claim.fence, self._in_slices)
+            await turn.run(self._queue.begin(turn), self._store, claim.fence, self._in_slices)
         except SharedMoved:
-            self._decide_again(turn, await self._shared_news())
+            learn = await self._shared_news()
+            self._queue.again(turn, None if learn is None else self._event(learn))
             return
         except StatesMoved as moved:
             if (learn := await learn_states(self._store, context, moved.partitions)) is None:
                 raise  # it has moved, and not by its leader's hand: only a new term knows where it stands
-            self._decide_again(turn, learn)
+            self._queue.again(turn, self._event(learn))
             return
-        self._context, self._in_hand = turn.context, []
+        except StoreFull as full:
+            self._queue.no_room(turn, full)
+            return
+        self._context = turn.context
+        self._queue.stored(turn)
         self._targets.follow(turn.context.brokers)
         await self._in_slices(partial(self._tell_all, turn))
         self._knows = True
         for pending, decision in turn.decided:
             give_answer(pending, decision, self._neighbours.cache, self._spawn)
-
-    def _decide_again(self, turn: Turn, learn: Follow | None) -> None:
-        """Other brokers have stored something: learn it, then take the same turn."""
-        undone = [pending for pending in turn.taken if pending.answer is None or not pending.answer.done()]
-        self._queue.extendleft(reversed(undone))
-        self._in_hand = []
-        if learn is not None:
-            self._queue.appendleft(self._event(learn))
 
     async def _in_slices(self, work: Callable[[], T]) -> T:
         """`work` as long work: when a slice is over the event loop gets its turn. Short ones share a slice."""
@@ -318,38 +317,34 @@ class Controller:
         if context is None or getattr(request, "controller_epoch", -1) != context.controller_epoch:
             return
         for follow in follow_ups(context, broker_id, request, told.result()):
-            self._enqueue(self._event(follow))
+            self._queue.add(self._event(follow))
 
     def _event(self, follow: Follow) -> Pending:
         return Pending(lambda now: follow(now, self._inputs))
-
-    def _enqueue(self, pending: Pending) -> None:
-        self._queue.append(pending)
-        self._wake.set()
 
     # News
 
     def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
         """From the store: these brokers are registered now."""
-        self._enqueue(Pending(lambda now: brokers_changed(now, self._inputs, brokers)))
+        self._queue.add(Pending(lambda now: brokers_changed(now, self._inputs, brokers)))
 
     def controllers_are(self, controllers: Mapping[int, LevelRanges]) -> None:
         """From the store: these dedicated controllers are registered now."""
-        self._enqueue(Pending(lambda now: controllers_changed(now, self._inputs, controllers)))
+        self._queue.add(Pending(lambda now: controllers_changed(now, self._inputs, controllers)))
 
     def log_dir_failed(self, broker_id: int) -> None:
         """From the store: a broker lost a log directory."""
-        self._enqueue(Pending(lambda now: ask_for_replicas(now, broker_id)))
+        self._queue.add(Pending(lambda now: ask_for_replicas(now, broker_id)))
 
     async def isr_changed(self, partitions: Iterable[TopicPartition]) -> None:
         """From the store: leaders have written these partitions' states by themselves."""
         if self._context is not None and (learn := await learn_states(self._store, self._context, partitions)):
-            self._enqueue(self._event(learn))
+            self._queue.add(self._event(learn))
 
     async def look_at_shared(self) -> None:
         """From the store: a broker has stored something by itself, below the gate of the roll-out (SPEC F17)."""
         if learn := await self._shared_news():
-            self._enqueue(self._event(learn))
+            self._queue.add(self._event(learn))
 
     async def _shared_news(self) -> Follow | None:
         read = await read_shared(self._store, lambda: self._context)
@@ -382,7 +377,7 @@ class Controller:
     ) -> None:
         await asyncio.sleep(min(first_s, _A_DAY_S))
         while True:
-            self._enqueue(Pending(lambda now: chore(now, self._inputs)))
+            self._queue.add(Pending(lambda now: chore(now, self._inputs)))
             await asyncio.sleep(min(every_s, _A_DAY_S))
 
     def _still_knows(self, broker: LiveBroker) -> bool:

@@ -19,7 +19,7 @@ from signalbox.metadata.feature_levels import LevelRanges
 from signalbox.metadata.isr_change import decode_isr_change
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.log_dir_event import decode_log_dir_event
-from signalbox.metadata.store.port import CommitRefused, Delete, Fence, MetadataStore, StoreError
+from signalbox.metadata.store.port import CommitRefused, Delete, Fence, MetadataStore, StoreError, StoreFull
 
 log = logging.getLogger(__name__)
 
@@ -188,3 +188,6 @@ class StoreNews:
             await self._store.commit([Delete(path)], self._fence)
         except CommitRefused as refused:
             log.debug("news was removed by somebody else: %s", refused)
+        except StoreFull as full:
+            # It has been told; the next look, here or of the next controller, reads it once more and removes it.
+            log.debug("news stays where it is: %s", full)

@@ -28,6 +28,8 @@ from signalbox.metadata.store.port import (
     FencedOut,
     MetadataStore,
     Operation,
+    StoreFull,
+    StoreUnavailable,
     VersionConflict,
     in_commits,
     refuse_bad_operation,
@@ -59,16 +61,16 @@ class Answer(Protocol):
 
 @dataclass(slots=True)
 class Pending:
-    """Something to decide. `refused` makes the answer for an error; both are None for events."""
+    """Something to decide. `refused` makes the answer for an error, in its words; both are None for events."""
 
     decide: Callable[[ControllerContext], Decision]
     answer: Answer | None = None
-    refused: Callable[[Error], Message] | None = None
+    refused: Callable[[Error, str], Message] | None = None
 
-    def fail(self, error: Error) -> None:
-        """Answer with an error, if somebody waits."""
+    def fail(self, error: Error, message: str | None = None) -> None:
+        """Answer with an error, if somebody waits; in Kafka's words for it where there are no better."""
         if self.answer is not None and self.refused is not None and not self.answer.done():
-            self.answer.set_result(self.refused(error))
+            self.answer.set_result(self.refused(error, message or error.message))
 
 
 @dataclass(slots=True)
@@ -80,9 +82,14 @@ class Turn:
     decided: list[tuple[Pending, Decision]] = field(default_factory=list)
     batch: ControlBatch = field(default_factory=ControlBatch)
 
+    @property
+    def undone(self) -> list[Pending]:
+        """What the turn took and nobody was answered for."""
+        return [pending for pending in self.taken if pending.answer is None or not pending.answer.done()]
+
     async def run(self, queue: deque[Pending], store: MetadataStore, fence: Fence, in_slices: InSlices) -> None:
-        """Decide what waits and store it. Raises the store's errors, and SharedMoved or StatesMoved when all of it has
-        to be decided again; each decision is run by `in_slices`."""
+        """Decide what waits and store it. Raises the store's errors (StoreFull: there is no room for all of it), and
+        SharedMoved or StatesMoved when all of it has to be decided again; each decision is run by `in_slices`."""
         operations: list[Operation] = []
         while queue and len(self.taken) < MAX_DECISIONS_PER_COMMIT:
             pending = queue.popleft()
@@ -108,6 +115,12 @@ class Turn:
                 except (SharedMoved, StatesMoved) as moved:
                     if number:
                         raise FencedOut(moved.path, "another broker came between two commits of one turn") from moved
+                    raise
+                except StoreFull as full:
+                    if number:
+                        raise StoreUnavailable(
+                            f"the first {number} commits of a turn are stored, no more: {full}"
+                        ) from full
                     raise
             if shared.version != self.context.shared_version:
                 self.context = replace(self.context, shared_version=shared.version)

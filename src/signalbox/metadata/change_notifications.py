@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 from signalbox.common.clock import Clock
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.rereading import Rereading
-from signalbox.metadata.store.port import CommitRefused, Delete, Entry, MetadataStore
+from signalbox.metadata.store.port import CommitRefused, Delete, Entry, MetadataStore, StoreFull
 
 log = logging.getLogger(__name__)
 
@@ -119,6 +119,8 @@ class ChangeNotifications(Generic[Subject]):
             await self._store.commit([Delete(path) for path in removable])
         except CommitRefused as refused:
             log.debug("another broker removes old changes: %s", refused)
+        except StoreFull as full:
+            log.debug("old changes stay until the next one: %s", full)
 
     async def _is_old(self, path: str) -> bool:
         """Whether it is past its lifetime. One that was there before us is looked at once."""

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterator
 
 from signalbox.common.ids import TopicPartition
+from signalbox.common.lasting_trouble import LastingTrouble
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.replication.deadlines import Deadlines
@@ -42,6 +43,7 @@ class IsrChanges:
         self.shrinks = 0  # proposals made, by direction, and those that the controller refused
         self.expansions = 0
         self.refusals = 0
+        self._trouble = LastingTrouble(_log, "AlterPartition is answered again")
         self._queued: dict[TopicPartition, Change] = {}
         self._in_flight = False
         self._closed = False
@@ -107,9 +109,10 @@ class IsrChanges:
             return
         error = answer if isinstance(answer, Error) else Error.of(answer.error_code)
         if isinstance(answer, Error) or error is not Error.NONE:
-            _log.warning("AlterPartition for %d partitions: %s, will be sent again", len(changes), error.name)
+            self._trouble.met(f"AlterPartition: {error.name}, sent again until it is answered")
             retry = changes
         else:
+            self._trouble.over()
             retry = self._apply(changes, answer)
         for topic_partition, change in retry.items():
             self._queued.setdefault(topic_partition, change)

@@ -24,6 +24,7 @@ from signalbox.metadata.store.port import (
     ParentOfSession,
     SessionLost,
     StoreError,
+    StoreFull,
     StoreUnavailable,
     VersionConflict,
     Write,
@@ -452,3 +453,26 @@ def test_sizes_and_paths_have_limits(show: Show) -> None:
 def test_paths_know_their_parents() -> None:
     assert parent_of("/a/b/c") == "/a/b"
     assert parent_of("/a") == "/"
+
+
+def test_what_there_is_no_room_for_is_refused_whole_and_the_rest_goes_on(show: Show) -> None:
+    async def scenario(world: World) -> None:
+        store, other = world.participant(), world.participant()
+        session_id = await store.open_session()
+        await store.commit([Create("/a", b"before"), Create("/mine", of_session=True)])
+        await world.fill(store)
+        large, fence = Create("/large", b"x" * 500_000), Fence("/a", 0)
+        full = await refused(store, Write("/a", b"half of it"), large, fence=fence)
+        assert isinstance(full, StoreFull)
+        assert "full" in str(full) or "used up" in str(full)
+        assert isinstance(await refused(store, large, fence=Fence("/a", 7)), FencedOut), "the fence is looked at first"
+        await store.commit([], fence)
+        assert ((await entry(other, "/a")).data, await other.read("/large")) == (b"before", None)
+        assert (await entry(other, "/mine")).session_id == session_id
+        [small] = await store.commit([Write("/a", b"after")], fence)
+        assert small.version == 1
+        await world.make_room(store)
+        await store.commit([large], Fence("/a", 1))
+        assert (await entry(other, "/large")).data == large.data
+
+    show(scenario)

@@ -27,9 +27,47 @@ class World(Protocol):
         """Let a participant vanish as a killed process does."""
         ...
 
+    async def fill(self, store: Any) -> None:
+        """Leave the participant room for small commits only, as on a disk that is nearly full."""
+        ...
+
+    async def make_room(self, store: Any) -> None:
+        """Undo `fill`."""
+        ...
+
     async def close(self) -> None:
         """Close every participant."""
         ...
+
+
+ROOM_PAGES = 20  # of 4096 bytes: what `fill` leaves
+
+
+async def fill(store: MemoryMetadataStore | SqliteMetadataStore) -> None:
+    """`World.fill` for a participant of either store."""
+    if isinstance(store, MemoryMetadataStore):
+        store._shared.room_bytes = ROOM_PAGES * 4096
+    else:
+        await _limit_pages(store, ROOM_PAGES)
+
+
+async def make_room(store: MemoryMetadataStore | SqliteMetadataStore) -> None:
+    """`World.make_room` for a participant of either store."""
+    if isinstance(store, MemoryMetadataStore):
+        store._shared.room_bytes = None
+    else:
+        await _limit_pages(store, 1 << 30)
+
+
+async def _limit_pages(store: SqliteMetadataStore, more: int) -> None:
+    """SQLite answers as for a full disk when the file would get longer than so many pages more. Of one connection."""
+
+    def limit() -> None:
+        connection = store._started().database()._connection
+        [pages] = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {min(pages + more, 1 << 30)}")
+
+    await store._ask(limit)
 
 
 class MemoryWorld:
@@ -47,6 +85,12 @@ class MemoryWorld:
         session_id = await store.open_session()
         asyncio.get_running_loop().call_later(0.05, self._shared.expire, session_id)
         return store
+
+    async def fill(self, store: MemoryMetadataStore) -> None:
+        await fill(store)
+
+    async def make_room(self, store: MemoryMetadataStore) -> None:
+        await make_room(store)
 
     def kill(self, store: MemoryMetadataStore) -> None:
         store.abandon()
@@ -72,6 +116,12 @@ class SqliteWorld:
         store = self.participant(session_timeout_ms=1)
         await store.open_session()
         return store
+
+    async def fill(self, store: SqliteMetadataStore) -> None:
+        await fill(store)
+
+    async def make_room(self, store: SqliteMetadataStore) -> None:
+        await make_room(store)
 
     def kill(self, store: SqliteMetadataStore) -> None:
         store.abandon()

@@ -27,11 +27,13 @@ from signalbox.metadata.store.port import (
     Outcome,
     ParentOfSession,
     SessionLost,
+    StoreFull,
     StoreUnavailable,
     VersionConflict,
     Write,
     parent_of,
     refuse_bad_operations,
+    size_bytes,
 )
 
 
@@ -121,6 +123,7 @@ class SharedEntries:
         self._next_number: dict[str, int] = {}
         self._sessions: dict[int, MemoryMetadataStore] = {}
         self._participants: list[MemoryMetadataStore] = []
+        self.room_bytes: int | None = None  # what one commit may hold, as on a full disk; None: anything
 
     def join(self, participant: MemoryMetadataStore) -> int:
         """A new session of `participant`."""
@@ -169,6 +172,8 @@ class SharedEntries:
             return []
         draft = self._draft(session_id)
         outcomes = [draft.apply(operation) for operation in operations]
+        if self.room_bytes is not None and sum(map(size_bytes, operations)) > self.room_bytes:
+            raise StoreFull("the memory store is full: make room")
         self._adopt(draft)
         return outcomes
 

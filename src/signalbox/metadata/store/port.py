@@ -15,6 +15,8 @@ Rules every adapter obeys, and the contract suite (`tests/metadata/store/test_po
   is not. It stays until cancelled, over sessions and reconnects. Watch first, then read: a change is either in what
   that read gives, or heard.
 * Reads see every commit that was answered before they were asked for.
+* A commit that is refused has changed nothing: CommitRefused, CommitTooLarge, StoreFull. What became of one that ends
+  in StoreUnavailable nobody knows until somebody looks.
 """
 
 from __future__ import annotations
@@ -144,6 +146,12 @@ class CommitTooLarge(StoreError):
     """The commit is more than the engine takes at once; nothing was changed. See `max_commit_bytes`."""
 
 
+class StoreFull(StoreError):
+    """The engine has no room for the commit; it was rolled back and nothing of it is stored, for certain. Session and
+    fence held when it was tried. A smaller one may fit, and the same one when there is room. The text is for whoever
+    asked for the change: what is full, and what to do."""
+
+
 class SessionLost(StoreError):
     """The participant's session has ended; what it owned is gone. A new one can be opened."""
 
@@ -183,7 +191,8 @@ class MetadataStore(Protocol):
         ...
 
     async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
-        """Apply all operations or none; an outcome per operation. CommitRefused, SessionLost, StoreUnavailable."""
+        """Apply all operations or none; an outcome per operation. CommitRefused, SessionLost, StoreFull,
+        StoreUnavailable."""
         ...
 
     def watch(self, path: str, callback: Callable[[], None]) -> Callable[[], None]:

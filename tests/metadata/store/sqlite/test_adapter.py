@@ -9,16 +9,17 @@ import resource
 import signal
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from signalbox.metadata.store.port import Create, Delete, StoreDamaged, StoreUnavailable, Write
+from signalbox.metadata.store.port import Create, Delete, Outcome, StoreDamaged, StoreFull, StoreUnavailable, Write
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.metadata.store.sqlite.database import Database
 from signalbox.metadata.store.sqlite.steps import begin, step_of
 from tests.metadata.store.sqlite.process import OtherProcess, other_process
+from tests.small_disk import SmallDisk, small_disk
 
 
 def with_store(path: Path, scenario: Callable[[SqliteMetadataStore], Awaitable[None]]) -> None:
@@ -212,7 +213,8 @@ def test_a_damaged_file_is_told_and_not_replaced(tmp_path: Path) -> None:
     assert path.read_bytes() == b""
 
 
-def test_a_full_disk_is_unavailability(tmp_path: Path) -> None:
+def test_a_file_that_may_not_grow_is_unavailability(tmp_path: Path) -> None:
+    """An I/O error is not SQLITE_FULL: what became of the commit is not certain."""
     path = tmp_path / "metadata.db"
 
     async def scenario(store: SqliteMetadataStore) -> None:
@@ -230,3 +232,58 @@ def test_a_full_disk_is_unavailability(tmp_path: Path) -> None:
         await store.commit([Delete("/a")])
 
     with_store(path, scenario)
+
+
+def test_on_a_full_disk_sessions_live_and_none_can_begin(tmp_path: Path) -> None:
+    async def scenario(disk: SmallDisk) -> None:
+        path = disk.path / "metadata.db"
+        store, late = SqliteMetadataStore(path, session_timeout_ms=600), SqliteMetadataStore(path)
+        session_id, lost = await store.open_session(), asyncio.Event()
+        store.on_session_lost(lost.set)
+        await store.commit([Create("/mine", of_session=True)])
+        assert await late.read("/mine") is not None
+        disk.fill()
+        with pytest.raises(StoreUnavailable, match="no session can be opened"):
+            await late.open_session()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(lost.wait(), 1.5)
+        found = await late.read("/mine")
+        assert found is not None
+        assert found.session_id == session_id
+        disk.make_room()
+        await late.open_session()
+        await store.close()
+        await late.close()
+
+    with small_disk(tmp_path, 2 << 20) as disk:
+        asyncio.run(scenario(disk))
+
+
+def test_a_dead_session_that_cannot_be_ended_yet_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "signalbox.metadata.store.sqlite.adapter")
+
+    async def scenario() -> None:
+        store, dead = (SqliteMetadataStore(tmp_path / "metadata.db") for _ in range(2))
+        await store.open_session()
+        await dead.open_session()
+        await dead.commit([Create("/its", of_session=True)])
+        tries, real = 0, Database.run_steps
+
+        def full(self: Database, steps: Sequence[Sequence[object]]) -> list[Outcome]:
+            nonlocal tries
+            tries += 1
+            if tries > 3:
+                return real(self, steps)
+            raise StoreFull("full")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Database, "run_steps", full)
+            dead.abandon()
+            await until_gone(store, "/its")
+        await store.close()
+
+    asyncio.run(scenario())
+    assert [each.message.partition(" [")[0] for each in caplog.records] == [
+        "ending the sessions",
+        "could not end the sessions",
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.metadata.store.port import Create, StoreDamaged, StoreUnavailable, Write
+from signalbox.metadata.store.port import Create, StoreDamaged, StoreFull, StoreUnavailable, Write
 from signalbox.metadata.store.sqlite.database import Database, StepRefused, WriterBusy
 from signalbox.metadata.store.sqlite.steps import begin, join, leave, step_of
+from tests.small_disk import small_disk
 
 
 def test_a_new_file_is_whole_and_in_wal_mode(tmp_path: Path) -> None:
@@ -196,5 +198,48 @@ def test_data_version_moves_with_others_commits_only(tmp_path: Path) -> None:
     assert one.data_version() == before
     two.run_steps([begin(0), step_of(Create("/b"), 0, 0)])
     assert one.data_version() != before
+    one.close()
+    two.close()
+
+
+def test_what_a_full_disk_refuses_is_not_there_after_a_crash_either(tmp_path: Path) -> None:
+    """Refused for certain: the log that is left on the disk holds nothing of it that a recovery could find."""
+    with small_disk(tmp_path, 2 << 20) as disk:
+        path = disk.path / "metadata.db"
+        database = Database(path)
+        database.run_steps([begin(0), step_of(Create("/kept", b"0"), 0, 1)])
+        disk.fill()
+        kept, refusals = 0, set()
+        for number in range(1, 61):
+            for data in (b"x" * 100_000, b"%d" % number):
+                try:
+                    database.run_steps([begin(0), step_of(Write("/kept", data), 0, 1)])
+                    kept = number
+                except StoreFull as full:
+                    refusals.add((number, len(data), str(full)))
+            if number % 10 == 0:
+                crashed = tmp_path / f"crashed-{number}.db"
+                for ending in ("", "-wal"):
+                    shutil.copy(f"{path}{ending}", f"{crashed}{ending}")
+                for each in (database, Database(crashed)):
+                    found = each.read("/kept")
+                    assert found is not None
+                    assert found.data == b"%d" % kept, "what was stored last"
+        assert len(refusals) >= 60
+        words = f"nothing was changed: the disk that holds the metadata store {path} is full (database or disk is full)"
+        assert {said for _, _, said in refusals} == {f"{words}. Make room there, then ask again"}
+        disk.make_room()
+        database.run_steps([begin(0), step_of(Write("/kept", b"x" * 100_000), 0, 1)])
+        database.close()
+
+
+def test_a_refusal_for_room_leaves_no_transaction_open(tmp_path: Path) -> None:
+    one, two = Database(tmp_path / "metadata.db"), Database(tmp_path / "metadata.db")
+    one._connection.execute("PRAGMA max_page_count = 1")  # as many as there are
+    with pytest.raises(StoreFull):
+        one.run_steps([begin(0), step_of(Create("/large", b"x" * 500_000), 0, 1)])
+    two.run_steps([begin(0), step_of(Create("/a"), 0, 1)])
+    assert one.read("/large") is None
+    assert one.read("/a") is not None
     one.close()
     two.close()

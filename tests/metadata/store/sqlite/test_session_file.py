@@ -6,7 +6,10 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from signalbox.metadata.store.sqlite.session_file import PeerFile, SessionFile, process_start_time
+from tests.small_disk import small_disk
 
 
 def test_a_living_owner(tmp_path: Path) -> None:
@@ -65,3 +68,16 @@ def test_a_closed_file_is_gone(tmp_path: Path) -> None:
 def test_start_times_name_processes() -> None:
     assert process_start_time(os.getpid()) > 0
     assert process_start_time(2**22 + 1) == 0
+
+
+def test_a_file_that_cannot_be_stamped_leaves_nothing_behind(tmp_path: Path) -> None:
+    with small_disk(tmp_path, 64 << 10) as disk:
+        disk.fill()
+        with pytest.raises(OSError, match="No space left"):
+            SessionFile(disk.path, timeout_ms=1_000)
+        assert [each.name for each in disk.path.iterdir()] == ["filler"]
+        disk.make_room()
+        own = SessionFile(disk.path, timeout_ms=1_000)
+        disk.fill()
+        own.beat()
+        own.close()

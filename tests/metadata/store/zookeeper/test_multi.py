@@ -12,6 +12,7 @@ from kazoo.exceptions import (
     NodeExistsError,
     NoNodeError,
     NotEmptyError,
+    QuotaExceededError,
     RolledBackError,
     RuntimeInconsistency,
 )
@@ -31,6 +32,7 @@ from signalbox.metadata.store.port import (
     Outcome,
     ParentOfSession,
     StoreError,
+    StoreFull,
     VersionConflict,
     Write,
 )
@@ -91,6 +93,7 @@ def test_outcomes_of_every_operation() -> None:
         (NoChildrenForEphemeralsError(), ParentOfSession),
         (BadVersionError(), VersionConflict),
         (NoAuthError(), StoreError),
+        (QuotaExceededError(), StoreFull),
     ],
 )
 def test_the_operation_at_fault_is_named(answer: Exception, error: type[StoreError]) -> None:

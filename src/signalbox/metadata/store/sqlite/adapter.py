@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from signalbox.common.clock import Clock, SystemClock
+from signalbox.common.lasting_trouble import LastingTrouble
 from signalbox.metadata.store.port import (
     Entry,
     Fence,
@@ -63,6 +64,8 @@ class SqliteMetadataStore:
         self._last_data_version = -1
         self._tick_running = False
         self._burials: asyncio.Task[None] | None = None
+        self._no_burial = LastingTrouble(log)
+        self._no_beat = LastingTrouble(log)
 
     @property
     def session_id(self) -> int:
@@ -78,7 +81,7 @@ class SqliteMetadataStore:
         ended = pieces.peers.find_ended()
         if self._session_id:
             ended.append(self._session_id)
-        file = SessionFile(pieces.folder, self._session_timeout_ms)
+        file = self._new_session_file(pieces.folder)
         steps = [begin(0), *(leave(session_id) for session_id in ended), join(file.name)]
         try:
             outcomes = await self._run(steps)
@@ -91,6 +94,12 @@ class SqliteMetadataStore:
         self._session_file, self._lost = file, False
         self._session_id = next(outcome.creation_id for outcome in outcomes if outcome.path == file.name)
         return self._session_id
+
+    def _new_session_file(self, folder: Path) -> SessionFile:
+        try:
+            return SessionFile(folder, self._session_timeout_ms)
+        except OSError as error:
+            raise StoreUnavailable(f"{folder}: no session can be opened: {error.strerror}") from error
 
     def on_session_lost(self, callback: Callable[[], None]) -> None:
         self._lost_callbacks.append(callback)
@@ -210,11 +219,19 @@ class SqliteMetadataStore:
             return
         pieces.next_tick = asyncio.get_running_loop().call_later(TICK_S, self._tick)
         if self._session_file is not None and not self._lost:
-            self._session_file.beat()
+            self._beat(self._session_file)
         self._bury_the_dead()
         if not self._tick_running:
             self._tick_running = True
             self._ask(lambda: self._on_worker_tick(pieces)).add_done_callback(self._ticked)
+
+    def _beat(self, file: SessionFile) -> None:
+        try:
+            file.beat()
+        except OSError as error:
+            self._no_beat.met(f"the heartbeat of session {self._session_id} cannot be written: {error}")
+        else:
+            self._no_beat.over()
 
     def _on_worker_tick(self, pieces: _Pieces) -> tuple[int, dict[int, str]] | None:
         """Data version and all sessions if anybody else has committed since the last tick."""
@@ -270,12 +287,14 @@ class SqliteMetadataStore:
 
     async def _bury(self, ended: list[int]) -> None:
         pieces = self._started()
-        log.info("ending the sessions %s: their owners are gone or silent", ended)
+        if not self._no_burial.lasts:
+            log.info("ending the sessions %s: their owners are gone or silent", ended)
         try:
             await self._run([begin(0), *(leave(session_id) for session_id in ended)])
         except (StoreError, StepRefused) as error:
-            log.warning("could not end the sessions %s yet: %s", ended, error)
+            self._no_burial.met(f"could not end the sessions {ended} yet: {error}")
             return
+        self._no_burial.over()
         pieces.peers.buried(ended)
 
     # The pieces

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from signalbox.metadata.store.port import ROOT, Entry, Outcome, StoreDamaged, StoreUnavailable, parent_of
+from signalbox.metadata.store.port import ROOT, Entry, Outcome, StoreDamaged, StoreFull, StoreUnavailable, parent_of
 
 APPLICATION_ID = 0x5349474C  # "SIGL": how our files are told from other SQLite files
 SCHEMA_VERSION = 1
@@ -75,22 +75,39 @@ class Database:
             raise _translated(path, error) from error
 
     def run_steps(self, steps: Sequence[Sequence[object]]) -> list[Outcome]:
-        """Run the steps of one commit. StepRefused, WriterBusy, StoreUnavailable."""
+        """Run the steps of one commit. StepRefused, WriterBusy, StoreFull, StoreUnavailable."""
+        stated = json.dumps(steps, ensure_ascii=False)
         try:
-            self._connection.execute(_RUN_STEPS, (json.dumps(steps, ensure_ascii=False),))
-            rows = self._connection.execute(
-                "SELECT path, version, creation_id FROM temp.outcome ORDER BY number"
-            ).fetchall()
+            self._run_stated(stated)
+        except StoreFull:
+            self._make_room()
+            self._run_stated(stated)
+        rows = self._query("SELECT path, version, creation_id FROM temp.outcome ORDER BY number", ())
+        return [Outcome(*row) for row in rows]
+
+    def _run_stated(self, stated: str) -> None:
+        try:
+            self._connection.execute(_RUN_STEPS, (stated,))
         except sqlite3.IntegrityError as error:
             raise StepRefused(str(error)) from error
         except sqlite3.OperationalError as error:
             if "locked" in str(error) or "busy" in str(error):
                 raise WriterBusy(str(error)) from error
+            if self._is_rolled_back_for_want_of_room(error):
+                raise StoreFull(
+                    f"nothing was changed: the disk that holds the metadata store {self.path} is full ({error}). "
+                    "Make room there, then ask again"
+                ) from error
             self._make_room()
             raise _translated(self.path, error) from error
         except sqlite3.DatabaseError as error:
             raise _translated(self.path, error) from error
-        return [Outcome(*row) for row in rows]
+
+    def _is_rolled_back_for_want_of_room(self, error: sqlite3.OperationalError) -> bool:
+        """SQLITE_FULL is said of a page that was not written whole, so the frame that commits is not in the log, and no
+        recovery can find it. Of other failures of writing (SQLITE_IOERR: a sync, the index beside the log) that is not
+        certain: the frame may be there already."""
+        return error.sqlite_errorcode == sqlite3.SQLITE_FULL and not self._connection.in_transaction
 
     def _make_room(self) -> None:
         """Moves what the write-ahead log holds into the file, so that the next commit may begin the log anew: on a full

@@ -38,7 +38,8 @@ class Stamp:
 
 
 class SessionFile:
-    """The owner's side: created locked, stamped by `beat`, removed by `close`."""
+    """The owner's side: created locked, stamped by `beat` (in place: a full disk has room for it), removed by `close`.
+    Both may raise OSError."""
 
     def __init__(self, folder: Path, timeout_ms: int) -> None:
         self.name = f"{PREFIX}{uuid.uuid4().hex}"
@@ -48,9 +49,14 @@ class SessionFile:
         # Locked before it gets its name, so that nobody ever finds it unlocked while its owner lives.
         draft = folder / f".{self.name}"
         self._fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._fd, fcntl.LOCK_EX)
-        self.beat()
-        os.rename(draft, self._path)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            self.beat()
+            os.rename(draft, self._path)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            self.abandon()
+            raise
 
     def beat(self) -> None:
         """Stamp the file with the present time."""

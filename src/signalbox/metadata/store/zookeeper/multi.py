@@ -15,6 +15,7 @@ from kazoo.exceptions import (
     NodeExistsError,
     NoNodeError,
     NotEmptyError,
+    QuotaExceededError,
     RolledBackError,
     RuntimeInconsistency,
 )
@@ -40,6 +41,7 @@ from signalbox.metadata.store.port import (
     Outcome,
     ParentOfSession,
     StoreError,
+    StoreFull,
     VersionConflict,
     Write,
 )
@@ -80,7 +82,7 @@ def outcomes(
     creation_id: int = -1,
 ) -> list[Outcome]:
     """What the operations left behind; what was made has `creation_id`. CommitRefused when one of them was refused,
-    StoreError for other faults."""
+    StoreFull when a quota is enforced (ZOOKEEPER-3301) and used up, StoreError for other faults."""
     first = 1 if fence is not None else 0
     for position, result in enumerate(results):
         # The operations before and after the one at fault carry these two; its own error says what was wrong.
@@ -89,6 +91,11 @@ def outcomes(
         if fence is not None and position == 0:
             raise FencedOut(fence.path, f"the fence has left version {fence.version}")
         path = operations[position - first].path
+        if isinstance(result, QuotaExceededError):
+            raise StoreFull(
+                f"nothing was changed: ZooKeeper's quota for {at.within(path)} or what is above it is used up. Raise "
+                "it (setquota) or remove what is not needed, then ask again"
+            )
         refused = _REFUSALS.get(type(result))
         if refused is None:
             raise StoreError(f"{path}: ZooKeeper answers {type(result).__name__}")

@@ -10,7 +10,16 @@ import pytest
 
 from signalbox.controller.claim import Claim, Standing, still_holds, try_to_claim
 from signalbox.metadata.feature_levels import encode_features
-from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH, FEATURE
+from signalbox.metadata.layout import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    FEATURE,
+    partition_path,
+    partition_state_path,
+    partitions_path,
+    topic_path,
+)
+from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, Entry, FencedOut, Operation, Outcome, SessionLost, Write
 from tests.metadata.participants import run_with_stores
@@ -194,6 +203,66 @@ def test_without_a_session_nobody_claims() -> None:
             await try_to_claim(store, 1, 0)
 
     run_with_stores(1, scenario)
+
+
+@pytest.mark.parametrize("damage", [b"?", b"", b'{"version":2}', b'{"brokerid":"one"}'])
+def test_a_claim_that_names_nobody_is_replaced(damage: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever owned it is shut out by the epoch, and sees that nobody would find him."""
+
+    async def scenario(shared: SharedEntries, old: MemoryMetadataStore, new: MemoryMetadataStore) -> None:
+        await old.open_session()
+        await new.open_session()
+        first = await claimed(old, 1)
+        await new.commit([Write(CONTROLLER, damage)])
+        assert not await still_holds(old, first)
+        second = await claimed(new, 2)
+        assert second.controller_epoch == first.controller_epoch + 1
+        with pytest.raises(FencedOut):
+            await old.commit([Create("/late")], first.fence)
+
+    run_with_stores(2, scenario)
+    assert "/controller names no broker" in caplog.text or "/controller holds no JSON" in caplog.text
+
+
+def test_a_claim_without_a_session_would_never_end(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
+        await store.open_session()
+        await store.commit([Create(CONTROLLER, b'{"version":2,"brokerid":7,"timestamp":"1"}')])
+        await claimed(store, 1)
+
+    run_with_stores(1, scenario)
+    assert "belongs to no session" in caplog.text
+
+
+def test_a_claim_of_kafkas_kraft_controllers_stands() -> None:
+    """During a migration it has no session either (KIP-866)."""
+
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
+        await store.open_session()
+        claim = b'{"version":2,"brokerid":3000,"timestamp":"1","kraftControllerEpoch":4}'
+        await store.commit([Create(CONTROLLER, claim)])
+        assert (await try_to_claim(store, 1, 7)).controller_id == 3000
+
+    run_with_stores(1, scenario)
+
+
+@pytest.mark.parametrize("damage", [b"?", b"", b"-1", b"1e3", b"99999999999"])
+def test_an_epoch_that_is_none_is_counted_anew_from_above(damage: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
+        await store.open_session()
+        first = await claimed(store, 1)
+        state = PartitionState(1, 0, (1,), controller_epoch=4_000, partition_epoch=0)
+        folders = [Create(topic_path("t"), b"?"), Create(partitions_path("t")), Create(partition_path("t", 0))]
+        await store.commit([*folders, Create(partition_state_path("t", 0), state.encode())])
+        await store.commit([Write(CONTROLLER_EPOCH, damage)])
+        second = await claimed(store, 1)
+        assert second.controller_epoch > 4_000, "that of a store that was copied from another"
+        with pytest.raises(FencedOut):
+            await store.commit([Create("/late")], first.fence)
+        assert (await claimed(store, 1)).controller_epoch == second.controller_epoch + 1
+
+    run_with_stores(1, scenario)
+    assert "/controller_epoch is not a number" in caplog.text
 
 
 async def claimed(store: MemoryMetadataStore, node_id: int) -> Claim:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from signalbox.common.metrics import MetricName, NullMetrics
 from signalbox.controller.context import ControllerContext, ReplicaOfTopic
 from signalbox.controller.controller_metrics import measure_controller
+from signalbox.controller.damage import TopicDamage
 from tests.controller.contexts import make_context
 
 
@@ -51,6 +52,7 @@ def test_the_active_controller_counts() -> None:
         topics={"t": {0: "1* 2", 1: "2* 1", 2: "1 isr new"}, "going": {0: "1*"}},
         deleting={"going": frozenset({ReplicaOfTopic(0, 1)})},
         shutting_down=frozenset({1}),
+        damaged={"torn": TopicDamage({"/brokers/topics/torn": "?"})},
     )
     assert values(Standing(True, context, Waiting(3, held=2, refusals_total=5))) == {
         "ActiveControllerCount": 1,
@@ -59,6 +61,7 @@ def test_the_active_controller_counts() -> None:
         "StoreFullRefusals": 5,
         "OfflinePartitionsCount": 2,
         "PreferredReplicaImbalanceCount": 1,
+        "UnreadableTopicCount": 1,
         "GlobalTopicCount": 2,
         "GlobalPartitionCount": 4,
         "TopicsToDeleteCount": 1,

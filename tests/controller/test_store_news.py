@@ -11,6 +11,7 @@ import pytest
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import LiveBroker
 from signalbox.controller.store_news import StoreNews
+from signalbox.controller.topic_loading import by_topic, read_topic
 from signalbox.metadata.feature_levels import LevelRanges
 from signalbox.metadata.isr_change import announce_isr_changes
 from signalbox.metadata.layout import (
@@ -18,8 +19,10 @@ from signalbox.metadata.layout import (
     ISR_CHANGE_PREFIX,
     ISR_CHANGES,
     LOG_DIR_EVENTS,
+    TOPICS,
     broker_id_path,
     controller_id_path,
+    topic_path,
 )
 from signalbox.metadata.log_dir_event import report_log_dir_failure
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
@@ -37,6 +40,7 @@ class Reader:
         self.failed: list[int] = []
         self.isr_of: list[list[TopicPartition]] = []
         self.errors: list[Exception] = []
+        self.changes = 0
         self.news = asyncio.Event()
 
     def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
@@ -62,6 +66,10 @@ class Reader:
         self.errors.append(error)
         self.news.set()
 
+    def damage_changed(self) -> None:
+        self.changes += 1
+        self.news.set()
+
     async def until(self, expected: object, attribute: str) -> None:
         while getattr(self, attribute)[-1:] != [expected]:
             await self.news.wait()
@@ -82,7 +90,7 @@ def test_brokers_come_and_go() -> None:
         reader = Reader()
         await store.commit([Create("/controller_epoch", b"1")])
         news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
-        news.open()
+        news.open({})
         news.look_at_brokers()
         await reader.until([], "brokers")
         await brokers.open_session()
@@ -106,7 +114,7 @@ def test_dedicated_controllers_come_and_go_with_what_they_support(caplog: pytest
         reader = Reader()
         await store.commit([Create("/controller_epoch", b"1")])
         news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
-        news.open()
+        news.open({})
         news.look_at_controllers()
         await reader.until({}, "controllers")
         await other.open_session()
@@ -130,7 +138,7 @@ def test_failed_directories_are_read_once_and_removed() -> None:
         await broker.commit([Create(f"{LOG_DIR_EVENTS}/log_dir_event_", b"?", numbered=True)])
         await report_log_dir_failure(broker, 3)
         news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
-        news.open()
+        news.open({})
         news.look_at_log_dirs()
         await reader.until(3, "failed")
         await report_log_dir_failure(broker, 4)
@@ -164,7 +172,7 @@ def test_changes_of_the_isr_are_read_once_and_removed_also_the_unreadable(caplog
                 await emptied.wait()
                 emptied.clear()
 
-        news.open()
+        news.open({})
         news.look_at_isr_changes()
         await until_empty()
         assert reader.isr_of == [[first, second]]
@@ -187,10 +195,32 @@ def test_a_fenced_controller_removes_no_change_of_the_isr() -> None:
         await store.commit([Write("/controller_epoch", b"2")])
         await announce_isr_changes(leader, [TopicPartition("t", 0)])
         news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
-        news.open()
+        news.open({})
         news.look_at_isr_changes()
         await asyncio.gather(*TASKS)
         assert len(await leader.children(ISR_CHANGES)) == 1
+        news.close()
+
+    run_with_stores(2, scenario)
+
+
+def test_a_damaged_topic_that_is_mended_is_news() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, operator: MemoryMetadataStore) -> None:
+        reader = Reader()
+        await store.commit([Create("/controller_epoch", b"1"), Create(topic_path("t"), b"?")])
+        damage = read_topic("t", by_topic(await store.read_tree(TOPICS))["t"]).damage
+        assert damage is not None
+        news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
+        news.open({"t": damage})
+        news.look_at_damage()
+        await asyncio.gather(*TASKS)
+        await operator.commit([Write(topic_path("t"), b"?")])
+        await asyncio.gather(*TASKS)
+        assert reader.changes == 0, "it is what it was"
+        reader.news.clear()
+        await operator.commit([Write(topic_path("t"), b'{"version":3,"partitions":{"0":[1]}}')])
+        await reader.news.wait()
+        assert reader.changes == 1
         news.close()
 
     run_with_stores(2, scenario)
@@ -204,7 +234,7 @@ def test_a_registration_that_cannot_be_read_is_none() -> None:
         await register(store, registration(2))
         await store.commit([Write(broker_id_path(1), b"?")])
         news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
-        news.open()
+        news.open({})
         news.look_at_brokers()
         await reader.news.wait()
         assert reader.brokers == [[2]]
@@ -222,7 +252,7 @@ def test_a_broker_that_says_something_else_is_news() -> None:
         news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
         await brokers.open_session()
         await register(brokers, registration(1))
-        news.open()
+        news.open({})
         news.look_at_brokers()
         await reader.until([1], "brokers")
         await asyncio.gather(*TASKS)  # the second look, which follows the new watch

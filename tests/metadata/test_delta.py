@@ -71,6 +71,27 @@ def test_topic_ids_are_replaced_and_dropped() -> None:
     assert (image.topic_id("t"), image.topic_names) == (ZERO_UUID, {})
 
 
+def test_a_topic_that_is_only_named_stays_as_it_is_known() -> None:
+    """Nothing but the name can be read of it: what is known stays, and clients see that there is a topic."""
+    image = after(Update(topic_states=[topic("t", state(0))]))
+    named = Update(type=FULL, topic_states=[topic("t", topic_id=ZERO_UUID), topic("u", topic_id=ZERO_UUID)])
+    image, _ = apply_update_metadata(image, named)
+    assert image.topics["t"].partitions[0].leader == 1
+    assert (image.topic_id("t"), image.topics["u"].partitions) == (ID, {})
+    image, _ = apply_update_metadata(image, Update(type=FULL))
+    assert (image.topics, image.topic_names) == ({}, {}), "once it is not named any more it is gone"
+    mended = Update(type=FULL, topic_states=[topic("u")])
+    assert "u" in after(named, mended).topics, "not gone for a moment: its groups would lose their offsets"
+    again = after(named, mended, Update(topic_states=[topic("u", state(0))]))
+    assert (again.topic_id("u"), set(again.topics["u"].partitions)) == (ID, {0})
+
+
+def test_a_partition_that_is_not_decided_is_news_to_those_only_who_know_nothing_of_it() -> None:
+    unknown = topic("t", state(0, -1, leader_epoch=-1), state(1, -1, leader_epoch=-1))
+    image = after(Update(topic_states=[topic("t", state(0, leader=2, leader_epoch=4))]), Update(topic_states=[unknown]))
+    assert {number: each.leader for number, each in image.topics["t"].partitions.items()} == {0: 2, 1: -1}
+
+
 def test_a_negative_controller_id_means_none_is_known() -> None:
     assert after(Update(controller_id=-7)).controller_id == -1
 

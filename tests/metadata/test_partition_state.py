@@ -26,7 +26,29 @@ def test_round_trip() -> None:
     assert decode_partition_state("/s", STATE.encode(), 9) == STATE
 
 
-@pytest.mark.parametrize("data", [None, b"{}", b'{"leader":1,"leader_epoch":1,"isr":1,"controller_epoch":1}'])
+def payload(**changed: str) -> bytes:
+    fields = {"leader": "1", "leader_epoch": "3", "isr": "[1,2]", "controller_epoch": "4", **changed}
+    return "{{{}}}".format(",".join(f'"{name}":{value}' for name, value in fields.items())).encode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        b"{}",
+        payload(isr="1"),
+        payload(isr='"12"'),
+        payload(isr='["1"]'),
+        payload(isr="[-1]"),
+        payload(leader='"1"'),
+        payload(leader="-2"),
+        payload(leader="true"),
+        payload(leader_epoch="-1"),
+        payload(leader_epoch="2147483648"),
+        payload(controller_epoch="1.5"),
+        payload(leader_recovery_state="2"),
+    ],
+)
 def test_bad_payloads_are_named(data: bytes | None) -> None:
     with pytest.raises(BadEntry, match="/s"):
         decode_partition_state("/s", data, 0)

@@ -45,18 +45,28 @@ def test_from_store_to_file_to_store(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_restored_leaders_begin_epochs_that_no_log_has_seen() -> None:
+STATE = b'{"version":1,"leader":2,"leader_epoch":41,"controller_epoch":3,"isr":[2,1]}'
+
+
+@pytest.mark.parametrize(
+    ("state", "restored"),
+    [
+        (STATE, STATE.replace(b"41", str(41 + LEADER_EPOCH_STEP).encode())),
+        (b"?", b"?"),  # damaged when the backup was taken: it keeps nothing else from being restored
+        (b"{}", b"{}"),
+    ],
+)
+def test_restored_leaders_begin_epochs_that_no_log_has_seen(state: bytes, restored: bytes) -> None:
     path = "/brokers/topics/t/partitions/0/state"
     parents: dict[str, bytes | None] = dict.fromkeys(
         ("/brokers", "/brokers/topics", "/brokers/topics/t", "/brokers/topics/t/partitions", path.rpartition("/")[0])
     )
-    state = b'{"version":1,"leader":2,"leader_epoch":41,"controller_epoch":3,"isr":[2,1]}'
 
     async def scenario() -> None:
         store = await opened_backup(encode_backup("x", {**parents, path: state}))
         entry = await store.read(path)
         assert entry is not None
-        assert entry.data == state.replace(b"41", str(41 + LEADER_EPOCH_STEP).encode())
+        assert entry.data == restored
 
     asyncio.run(scenario())
 

@@ -70,7 +70,21 @@ def test_round_trip(placed: dict[int, tuple[int, ...]], adding: dict[int, tuple[
     assert decode_topic_assignment("t", assignment.encode()) == assignment
 
 
-@pytest.mark.parametrize("data", [None, b"{}", b'{"partitions":[1]}', b'{"partitions":{},"topic_id":"x"}'])
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        b"{}",
+        b'{"partitions":[1]}',
+        b'{"partitions":{},"topic_id":"x"}',
+        b'{"partitions":{"0":"12"}}',
+        b'{"partitions":{"0":[-1]}}',
+        b'{"partitions":{"0":[1,5000000000]}}',
+        b'{"partitions":{"-1":[1]}}',
+        b'{"partitions":{"zero":[1]}}',
+        b'{"partitions":{"0":[1]},"adding_replicas":{"0":[true]}}',
+    ],
+)
 def test_bad_payloads_are_named(data: bytes | None) -> None:
     with pytest.raises(BadEntry, match="/brokers/topics/t"):
         decode_topic_assignment("t", data)

@@ -37,8 +37,13 @@ class TopicView:
             return Error.LISTENER_NOT_FOUND
         return Error.LEADER_NOT_AVAILABLE
 
+    def topic_error(self, topic: TopicImage) -> Error:
+        """A topic of which nothing but the name is known may have partitions, later: clients ask again."""
+        return Error.NONE if topic.partitions else Error.LEADER_NOT_AVAILABLE
+
     def topic(self, topic: TopicImage) -> MetadataResponse.MetadataResponseTopic:
         return MetadataResponse.MetadataResponseTopic(
+            error_code=self.topic_error(topic),
             name=topic.name,
             topic_id=topic.topic_id,
             is_internal=topic.name in INTERNAL_TOPICS,

@@ -70,6 +70,9 @@ def _decide(
 ) -> tuple[PartitionState, bool]:
     """The state to tell, and whether it is a change."""
     unknown = Error.UNKNOWN_TOPIC_ID if caller.by_topic_id else Error.UNKNOWN_TOPIC_OR_PARTITION
+    if _may_be_left_alone(context, topic, wanted.partition_index):
+        # The leader takes its proposal back and comes with it again: by then the entry may have been mended.
+        raise KafkaError(Error.OPERATION_NOT_ATTEMPTED, "What the store holds of the partition cannot be read.")
     if topic is None or context.usable_topic(topic) is None:
         raise KafkaError(unknown)
     partition = TopicPartition(topic, wanted.partition_index)
@@ -92,6 +95,13 @@ def _decide(
     _refuse_isr(context, caller, partition, isr, dict(members))
     _refuse_recovery(state, isr, recovery)
     return _next(context, state, isr, recovery), True
+
+
+def _may_be_left_alone(context: ControllerContext, topic: str | None, partition: int) -> bool:
+    """An id that nobody knows may be that of a topic whose assignment cannot be read: it stands nowhere else."""
+    if topic is None:
+        return any(damage.is_whole for damage in context.damaged.values())
+    return context.left_alone(TopicPartition(topic, partition))
 
 
 def _refuse_isr(

@@ -4,6 +4,10 @@ One atomic commit takes `/controller` for this participant's session and raises 
 every write of this controller names the version that the epoch entry got by that commit; whoever takes over raises
 it, and all later writes of the old controller are refused.
 
+Neither entry keeps a cluster without a controller when another program has damaged it. A claim that names nobody, or
+belongs to no session and so would never end, is replaced: if its owner lives, the epoch shuts it out. An epoch that is
+no number is counted anew from above every epoch that could have been.
+
 A claim goes with its session. That of a controller that is known to be dead may be replaced before: in the same commit,
 so that it makes no difference whether the dead one lives after all.
 """
@@ -11,6 +15,7 @@ so that it makes no difference whether the dead one lives after all.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 
 from signalbox.metadata.controller_claim import (
@@ -18,6 +23,7 @@ from signalbox.metadata.controller_claim import (
     decode_controller_epoch,
     encode_claim,
     encode_controller_epoch,
+    is_kraft_claim,
 )
 from signalbox.metadata.feature_levels import (
     NO_FEATURES,
@@ -29,12 +35,14 @@ from signalbox.metadata.feature_levels import (
 )
 from signalbox.metadata.feature_repository import read_features
 from signalbox.metadata.json_text import BadEntry
-from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH, FEATURE
+from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH, FEATURE, TOPICS
+from signalbox.metadata.partition_state import decode_partition_state
 from signalbox.metadata.store.port import (
     Check,
     CommitRefused,
     Create,
     Delete,
+    Entry,
     Fence,
     KeyExists,
     MetadataStore,
@@ -43,6 +51,8 @@ from signalbox.metadata.store.port import (
 )
 
 log = logging.getLogger(__name__)
+
+_EPOCHS_WITHOUT_TRACE = 1_000  # of terms in a row in which nothing was decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +88,8 @@ async def try_to_claim(
     entry = await store.read(CONTROLLER)
     operations: list[Operation] = []
     if entry is not None:
-        holder = decode_claim(entry.data)
-        if holder != node_id and entry.creation_id != dead_claim:
+        holder = _holder(entry)
+        if holder is not None and holder != node_id and entry.creation_id != dead_claim:
             return Standing(holder)
         operations.append(Delete(CONTROLLER, entry.version))
     if epoch is None:
@@ -94,7 +104,7 @@ async def try_to_claim(
     if lacking := incompatible(supported, features.levels):
         log.error("node %d cannot be the controller: %s", node_id, "; ".join(lacking))
         return Standing(-1)
-    controller_epoch = decode_controller_epoch(epoch.data) + 1
+    controller_epoch = await _last_epoch(store, epoch) + 1
     operations += [
         *([Check(FEATURE, features.epoch)] if features.epoch != UNKNOWN_EPOCH else []),
         Create(CONTROLLER, encode_claim(node_id, now_ms), of_session=True),
@@ -117,6 +127,43 @@ async def _finalized(store: MetadataStore) -> FinalizedFeatures:
 
 
 async def still_holds(store: MetadataStore, claim: Claim) -> bool:
-    """Whether `/controller` is still the entry that the claim made."""
+    """Whether `/controller` is still the entry that the claim made, and can be read: else nobody finds this node."""
     entry = await store.read(CONTROLLER)
-    return entry is not None and entry.creation_id == claim.creation_id
+    return entry is not None and entry.creation_id == claim.creation_id and _holder(entry) is not None
+
+
+def _holder(entry: Entry) -> int | None:
+    """Whom a claim names; None for one that counts for nothing."""
+    try:
+        holder = decode_claim(entry.data)
+    except BadEntry as error:
+        log.error("%s: it is replaced", error)
+        return None
+    if entry.session_id == 0 and not is_kraft_claim(entry.data):
+        log.error(
+            "%s names node %d, but belongs to no session, so that it would never end: it is replaced",
+            CONTROLLER,
+            holder,
+        )
+        return None
+    return holder
+
+
+async def _last_epoch(store: MetadataStore, epoch: Entry) -> int:
+    """The highest controller epoch that was ever given out, or more. Each claim writes the entry once, so that its
+    version is no less unless the store was copied; each state has the epoch of the controller that decided it."""
+    try:
+        return decode_controller_epoch(epoch.data)
+    except BadEntry as error:
+        seen = max(epoch.version, await _highest_epoch_in_states(store)) + _EPOCHS_WITHOUT_TRACE
+        log.error("%s: the next controller epoch is %d", error, seen + 1)
+        return seen
+
+
+async def _highest_epoch_in_states(store: MetadataStore) -> int:
+    highest = 0
+    for path, entry in (await store.read_tree(TOPICS)).items():
+        if path.endswith("/state"):
+            with suppress(BadEntry):
+                highest = max(highest, decode_partition_state(path, entry.data, entry.version).controller_epoch)
+    return highest

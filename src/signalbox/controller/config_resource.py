@@ -10,6 +10,7 @@ from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dy
 from signalbox.common.listener_key import LISTENER_PREFIX, read_listener_key
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, ControllerContext
+from signalbox.controller.damage import refusal
 from signalbox.controller.decision import Inputs
 from signalbox.controller.topic_name import refuse_topic_name
 from signalbox.metadata.entity_config import Configs, client_metrics_entity
@@ -129,6 +130,8 @@ def find_resource(context: ControllerContext, inputs: Inputs, resource_type: int
     if resource_type == ResourceType.TOPIC:
         if problem := refuse_topic_name(name):
             raise KafkaError(Error.INVALID_TOPIC_EXCEPTION, problem)
+        if name not in context.topics and name in context.damaged:
+            raise refusal(name, context.damaged[name])
         if context.usable_topic(name) is None:
             raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         entity_path, table = f"topics/{name}", TOPIC_CONFIG

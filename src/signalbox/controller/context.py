@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from signalbox.common.ids import TopicPartition
 from signalbox.common.long_work import breathe
+from signalbox.controller.damage import TopicDamage
 from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.feature_levels import NO_FEATURES, FinalizedFeatures, LevelRanges
 from signalbox.metadata.partition_state import PartitionState
@@ -77,8 +78,9 @@ class KeptOutcome:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerContext:
     """`deleting` holds, per topic on its way out, the replicas not yet known to be gone. `controllers`: which levels of
-    features the dedicated controllers that live support. Up to `shared_version` of the
-    shared changes (`metadata/shared_changes.py`) all of this is true."""
+    features the dedicated controllers that live support. Up to `shared_version` of the shared changes
+    (`metadata/shared_changes.py`) all of this is true. `damaged` topics are not among the `topics` when all of them is
+    set aside. `strays` are entries that no layout knows, below some that may have to go."""
 
     controller_id: int
     controller_epoch: int
@@ -98,6 +100,8 @@ class ControllerContext:
     forwarded: Mapping[tuple[int, int, int], KeptOutcome] = field(default_factory=dict)
     features: FinalizedFeatures = NO_FEATURES
     shared_version: int = 0
+    damaged: Mapping[str, TopicDamage] = field(default_factory=dict)
+    strays: tuple[str, ...] = ()
 
     def is_replica_online(self, broker_id: int, partition: TopicPartition) -> bool:
         """Whether the broker lives, is not shutting down and has the replica in a working directory."""
@@ -123,19 +127,35 @@ class ControllerContext:
         return None if topic is None else topic.states.get(partition.partition)
 
     def partitions(self) -> Iterator[TopicPartition]:
-        """All partitions but those of topics on their way out; breathes."""
+        """All partitions but those of topics on their way out and those left alone; breathes."""
         for topic in self.topics.values():
             if topic.name not in self.deleting:
+                damage = self.damaged.get(topic.name)
                 for partition in topic.assignment.replicas:
                     breathe()
-                    yield TopicPartition(topic.name, partition)
+                    if damage is None or not damage.covers(partition):
+                        yield TopicPartition(topic.name, partition)
+
+    def left_alone(self, partition: TopicPartition) -> bool:
+        """Whether what the store holds of the partition cannot be read: nothing is decided about it."""
+        damage = self.damaged.get(partition.topic)
+        return damage is not None and damage.covers(partition.partition)
+
+    def partitions_left_alone(self) -> Iterator[TopicPartition]:
+        """Those of topics whose assignment is known."""
+        for name, damage in self.damaged.items():
+            for partition in sorted(damage.partitions or ()):
+                if self.replicas(TopicPartition(name, partition)):
+                    yield TopicPartition(name, partition)
 
     def moving(self) -> Iterator[TopicPartition]:
         """Partitions with a reassignment under way; the deletion of a topic ends its own."""
         for topic in self.topics.values():
             if (topic.assignment.adding or topic.assignment.removing) and topic.name not in self.deleting:
-                for partition in sorted(topic.assignment.adding.keys() | topic.assignment.removing.keys()):
-                    yield TopicPartition(topic.name, partition)
+                for number in sorted(topic.assignment.adding.keys() | topic.assignment.removing.keys()):
+                    partition = TopicPartition(topic.name, number)
+                    if not self.left_alone(partition):
+                        yield partition
 
     def partitions_on(self, broker_id: int) -> list[TopicPartition]:
         """Partitions with a replica on this broker, topics on their way out left out."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 from signalbox.common.ids import TopicPartition
@@ -26,7 +26,8 @@ from signalbox.controller.decision import (
     MetadataAnnounced,
     ReplicasStopped,
 )
-from signalbox.metadata.delta import FULL, LEADER_DURING_DELETE
+from signalbox.metadata.delta import FULL, LEADER_DURING_DELETE, NOT_DECIDED
+from signalbox.metadata.partition_state import NO_LEADER
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
@@ -40,6 +41,7 @@ PARTITIONS_PER_REQUEST = 100  # to make, encode or obey a request about so many 
 
 V = TypeVar("V")
 _LeaderState = LeaderAndIsrRequest.LeaderAndIsrPartitionState
+_TopicState = UpdateMetadataRequest.UpdateMetadataTopicState
 _MetadataState = UpdateMetadataRequest.UpdateMetadataPartitionState
 
 
@@ -118,7 +120,7 @@ class ControlBatch:
             self.metadata[partition] = None
 
     def _about_brokers(self, context: ControllerContext, everybody: list[int]) -> Iterator[tuple[int, Message]]:
-        everything = _metadata_topics(context, context.partitions()) if self.newcomers else []
+        everything = _everything(context) if self.newcomers else []
         named = self._named_topics(context)
         for broker_id in everybody:
             epoch = context.brokers[broker_id].broker_epoch
@@ -129,10 +131,10 @@ class ControlBatch:
 
     def _named_topics(self, context: ControllerContext) -> list[UpdateMetadataRequest.UpdateMetadataTopicState]:
         """Topics without their partitions, which follow."""
-        return [
-            UpdateMetadataRequest.UpdateMetadataTopicState(topic_name=name, topic_id=topic.topic_id)
-            for name, topic in (context.topics.items() if self.names_topics else ())
-        ]
+        if not self.names_topics:
+            return []
+        named = [_TopicState(topic_name=name, topic_id=topic.topic_id) for name, topic in context.topics.items()]
+        return [*named, *_set_aside(context)]
 
 
 def _some_at_a_time(partitions: Mapping[TopicPartition, V]) -> Iterator[dict[TopicPartition, V]]:
@@ -209,6 +211,9 @@ def _metadata_topics(
     for partition in partitions:
         breathe()
         state = context.state(partition)
+        if context.left_alone(partition):
+            topics.setdefault(partition.topic, []).append(_not_decided(context, partition))
+            continue
         if state is None:
             continue
         deleting = partition.topic in context.deleting
@@ -233,6 +238,28 @@ def _metadata_topics(
         )
         for name, states in topics.items()
     ]
+
+
+def _everything(context: ControllerContext) -> list[_TopicState]:
+    partitions = chain(context.partitions(), context.partitions_left_alone())
+    return [*_metadata_topics(context, partitions), *_set_aside(context)]
+
+
+def _set_aside(context: ControllerContext) -> Iterator[_TopicState]:
+    """Topics of which nothing but the name can be read: named like this, brokers keep what they know of them, and do
+    not take them for deleted."""
+    return (_TopicState(topic_name=name) for name, damage in context.damaged.items() if damage.is_whole)
+
+
+def _not_decided(context: ControllerContext, partition: TopicPartition) -> _MetadataState:
+    """A partition without a readable state is a partition all the same: who knows more of it keeps that."""
+    return _MetadataState(
+        partition_index=partition.partition,
+        controller_epoch=context.controller_epoch,
+        leader=NO_LEADER,
+        leader_epoch=NOT_DECIDED,
+        replicas=list(context.replicas(partition)),
+    )
 
 
 def _update_metadata(

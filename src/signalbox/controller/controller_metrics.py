@@ -73,6 +73,7 @@ _COUNTS: dict[str, Callable[[ControllerContext], int]] = {
     "PreferredReplicaImbalanceCount": imbalanced_partitions,
     "GlobalTopicCount": lambda context: len(context.topics),
     "GlobalPartitionCount": lambda context: sum(len(topic.assignment.replicas) for topic in context.topics.values()),
+    "UnreadableTopicCount": lambda context: len(context.damaged),  # ours: Kafka's controller fails on such a topic
     "TopicsToDeleteCount": lambda context: len(context.deleting),
     "ReplicasToDeleteCount": lambda context: sum(map(len, context.deleting.values())),
     "ActiveBrokerCount": lambda context: len(context.brokers),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from signalbox.common.ids import TopicPartition
 from signalbox.common.long_work import breathe
 from signalbox.controller.context import ControllerContext
+from signalbox.controller.damage import refusal
 from signalbox.controller.decision import Decision, Effect, Inputs, LeadersAnnounced, Visibility
 from signalbox.controller.election import Strategy, propose
 from signalbox.controller.partition_control import bring_online, elected, has_live_leader
@@ -98,6 +99,9 @@ def _named(request: ElectLeadersRequest) -> Iterable[TopicPartition]:
 
 
 def _elect(context: ControllerContext, kind: _Kind, partition: TopicPartition) -> _Elected | _Told:
+    if context.left_alone(partition):
+        refused = refusal(partition.topic, context.damaged[partition.topic])
+        return refused.error, refused.message
     if not context.replicas(partition):
         return Error.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."
     if context.usable_topic(partition.topic) is None:

@@ -46,7 +46,7 @@ def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
     effects: list[Effect] = [
         BrokersAnnounced(names_topics=True),
         LeadersAnnounced(tuple(settled.partitions())),
-        MetadataAnnounced(partitions_on_their_way_out(settled)),
+        MetadataAnnounced((*partitions_on_their_way_out(settled), *settled.partitions_left_alone())),
         LeadersAnnounced(tuple(each.partition for each in created), is_new=True),
         *resume_moves(after),
         *moved.effects,

@@ -7,7 +7,7 @@ is told (`shared_metadata.py`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 
 from signalbox.common.ids import ZERO_UUID
 from signalbox.controller.context import (
@@ -17,28 +17,31 @@ from signalbox.controller.context import (
     StoredAcls,
     collision_name,
 )
+from signalbox.controller.damage import TopicDamage, told
 from signalbox.controller.feature_control import compatible_brokers
 from signalbox.controller.forwarded_outcome import outcomes_of
 from signalbox.controller.replay import replicas_to_delete
+from signalbox.controller.strays import strays_of
+from signalbox.controller.topic_loading import by_topic, read_topic
 from signalbox.metadata import layout
 from signalbox.metadata.acl_entries import ROOT_OF, decode_acls, pattern_of
 from signalbox.metadata.delegation_token import decode_token
 from signalbox.metadata.entity_config import Configs, decode_configs
 from signalbox.metadata.feature_levels import FinalizedFeatures, LevelRanges
 from signalbox.metadata.feature_repository import read_features
-from signalbox.metadata.json_text import BadEntry
-from signalbox.metadata.partition_state import PartitionState, decode_partition_state
+from signalbox.metadata.json_text import MAX_NUMBER, BadEntry
 from signalbox.metadata.producer_id_block import UNREADABLE, ProducerIdBlock, decode_producer_id_block
 from signalbox.metadata.registration import decode_registration
 from signalbox.metadata.shared_changes import decode_shared_changes
 from signalbox.metadata.store.port import Entry, MetadataStore
-from signalbox.metadata.topic_assignment import TopicAssignment, decode_topic_assignment
+from signalbox.metadata.topic_assignment import TopicAssignment
 from signalbox.security.acl import ResourcePattern
 from signalbox.security.delegation_token import DelegationToken
 
 log = logging.getLogger(__name__)
 
 _UNREAD_TOPIC = ControlledTopic("", TopicAssignment(ZERO_UUID, {}), {})
+_MARK_DEPTH = layout.DELETE_TOPICS.count("/") + 1
 _TOPICS_PER_BREATH = 50  # decoded in one go; then the event loop gets its turn
 
 
@@ -53,7 +56,7 @@ def _brokers(tree: Mapping[str, Entry]) -> dict[int, LiveBroker]:
         if path.startswith(f"{layout.BROKER_IDS}/") and entry.data is not None:
             name = path.rpartition("/")[2]
             try:
-                if not (name.isascii() and name.isdecimal()):
+                if not (name.isascii() and name.isdecimal() and len(name) <= 10 and int(name) <= MAX_NUMBER):
                     raise BadEntry(f"{path} is named after no broker id")
                 registration = decode_registration(int(name), entry.data)
             except BadEntry as error:
@@ -74,7 +77,7 @@ async def load_controllers(store: MetadataStore) -> dict[int, LevelRanges]:
         try:
             controllers[int(name)] = decode_registration(int(name), entry.data).features
         except BadEntry as error:
-            log.error("controller %s counts as one that supports no feature: %s", name, error)
+            log.error("%s: controller %s counts as one that supports no feature: %s", path, name, error)
             controllers[int(name)] = {}
     return controllers
 
@@ -95,15 +98,15 @@ async def load_context(
     """Everything in the store. `breathe` is awaited now and then in a large one."""
     # Before anything else: what is changed from here on is read below, or heard of later, or both.
     shared = decode_shared_changes(await store.read(layout.SHARED_CHANGES))
-    topics = {}
-    for number, (name, entries) in enumerate(_by_topic(await store.read_tree(layout.TOPICS)).items()):
-        topics[name] = _topic(name, entries)
-        if number % _TOPICS_PER_BREATH == _TOPICS_PER_BREATH - 1:
-            await breathe()
+    tree = await store.read_tree(layout.TOPICS)
+    marks = await store.read_tree(layout.DELETE_TOPICS)
+    going = {path.removeprefix(f"{layout.DELETE_TOPICS}/") for path in marks if path.count("/") == _MARK_DEPTH}
+    topics, damaged = await _topics(tree, going, breathe)
     features = await _features(store)
     brokers = compatible_brokers(await load_brokers(store), features.levels)
     block = await store.read(layout.PRODUCER_ID_BLOCK)
-    marks = await store.children(layout.DELETE_TOPICS)
+    outcomes = await store.read_tree(layout.FORWARDED)
+    configs, tokens = await store.read_tree(layout.CONFIG), await store.read_tree(layout.DELEGATION_TOKENS)
     return ControllerContext(
         controller_id=controller_id,
         controller_epoch=controller_epoch,
@@ -111,20 +114,38 @@ async def load_context(
         controllers=await load_controllers(store),
         topics=topics,
         topic_names={topic.topic_id: name for name, topic in topics.items() if topic.topic_id != ZERO_UUID},
-        collision_names={collision_name(name): name for name in topics},
-        configs=_configs(await store.read_tree(layout.CONFIG)),
+        collision_names={collision_name(name): name for name in (*topics, *damaged)},
+        configs=_configs(configs),
         acls=_acls(await read_trees(store, ROOT_OF.values())),
-        tokens=_tokens(await store.read_tree(layout.DELEGATION_TOKENS)),
+        tokens=_tokens(tokens),
         deleting={
             name: replicas_to_delete(topics[name].assignment, brokers) if name in topics else frozenset()
-            for name in marks
+            for name in sorted(going - damaged.keys())
         },
         producer_id_block=_producer_ids(block),
         producer_id_version=block.version if block else 0,
-        forwarded=outcomes_of(await store.read_tree(layout.FORWARDED)),
+        forwarded=outcomes_of(outcomes),
         features=features,
         shared_version=shared.version,
+        damaged=damaged,
+        strays=strays_of(tree, marks, configs, tokens, outcomes),
     )
+
+
+async def _topics(
+    tree: Mapping[str, Entry], going: Container[str], breathe: Callable[[], Awaitable[None]]
+) -> tuple[dict[str, ControlledTopic], dict[str, TopicDamage]]:
+    topics, damaged = {}, {}
+    for number, (name, entries) in enumerate(by_topic(tree).items()):
+        read = read_topic(name, entries, name in going)
+        if read.topic is not None:
+            topics[name] = read.topic
+        if read.damage is not None:
+            damaged[name] = read.damage
+            log.error("%s", told(name, read.damage))
+        if number % _TOPICS_PER_BREATH == _TOPICS_PER_BREATH - 1:
+            await breathe()
+    return topics, damaged
 
 
 async def load_part(store: MetadataStore, controller_id: int, paths: Iterable[str]) -> ControllerContext:
@@ -154,40 +175,9 @@ async def read_trees(store: MetadataStore, paths: Iterable[str]) -> dict[str, En
 
 
 def topics_of(tree: Mapping[str, Entry]) -> dict[str, ControlledTopic]:
-    """The topics whose own entry is there."""
-    return {name: _topic(name, entries) for name, entries in _by_topic(tree).items() if "" in entries}
-
-
-def _by_topic(tree: Mapping[str, Entry]) -> dict[str, dict[str, Entry]]:
-    """Entries of each topic by their path below it ("" is the topic's own)."""
-    topics: dict[str, dict[str, Entry]] = {}
-    for path, entry in tree.items():
-        if not path.startswith(f"{layout.TOPICS}/"):
-            continue
-        name, _, below = path.removeprefix(layout.TOPICS).lstrip("/").partition("/")
-        if name:
-            topics.setdefault(name, {})[below] = entry
-    return topics
-
-
-def _topic(name: str, entries: Mapping[str, Entry]) -> ControlledTopic:
-    states: dict[int, PartitionState] = {}
-    folders: set[int] = set()
-    for below, entry in entries.items():
-        pieces = below.split("/")
-        if len(pieces) == 2:
-            folders.add(int(pieces[1]))
-        elif len(pieces) == 3 and entry.data is not None:
-            partition = int(pieces[1])
-            path = layout.partition_state_path(name, partition)
-            states[partition] = decode_partition_state(path, entry.data, entry.version)
-    return ControlledTopic(
-        name=name,
-        assignment=decode_topic_assignment(name, entries[""].data),
-        states=states,
-        has_partitions_entry="partitions" in entries,
-        bare_partitions=frozenset(folders - states.keys()),
-    )
+    """The topics whose own entry is there and can be read."""
+    read = {name: read_topic(name, entries).topic for name, entries in by_topic(tree).items()}
+    return {name: topic for name, topic in read.items() if topic is not None}
 
 
 def _producer_ids(entry: Entry | None) -> ProducerIdBlock | None:

@@ -70,7 +70,7 @@ def bring_online(
     changed: list[PartitionStateChanged] = []
     for partition in partitions:
         breathe()
-        if not is_offline(context, partition):
+        if context.left_alone(partition) or not is_offline(context, partition):
             continue
         state = context.state(partition)
         if state is None:

@@ -13,12 +13,14 @@ from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST, MAX_PARTITIONS_P
 from signalbox.common.long_work import unhurried
 from signalbox.controller.assignment import manual_assignment
 from signalbox.controller.context import ControlledTopic, ControllerContext
+from signalbox.controller.damage import refusal
 from signalbox.controller.decision import Decision, Inputs, LeadersAnnounced, Visibility
 from signalbox.controller.partition_control import first_state
 from signalbox.controller.placement import Placement, PlacementRequest, place_replicas
 from signalbox.controller.records import PartitionCreated, Record, TopicAssignmentChanged
 from signalbox.controller.topic_control import usable_racks
 from signalbox.controller.visibility import all_led
+from signalbox.metadata.layout import partition_state_path
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 
@@ -81,7 +83,9 @@ def _wanted_partitions(context: ControllerContext, request: CreatePartitionsRequ
 
 
 def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple[ControlledTopic, Placement]:
-    topic = context.usable_topic(wanted.name)
+    topic, damage = context.usable_topic(wanted.name), context.damaged.get(wanted.name)
+    if topic is None and damage is not None:
+        raise refusal(wanted.name, damage)
     if topic is None:
         raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{wanted.name}' does not exist.")
     if topic.assignment.adding or topic.assignment.removing:
@@ -100,6 +104,7 @@ def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple
             Error.INVALID_PARTITIONS,
             f"{wanted.count} partitions: a topic has at most {MAX_PARTITIONS_PER_TOPIC} (MAX_PARTITIONS_PER_TOPIC).",
         )
+    _refuse_leftovers(context, topic, range(have, wanted.count))
     factor = len(replicas[min(replicas)])
     if wanted.assignments is None:
         return topic, _placed(context, inputs, topic, wanted.count - have, factor)
@@ -111,6 +116,14 @@ def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple
         )
     given = [(have + index, each.broker_ids) for index, each in enumerate(wanted.assignments)]
     return topic, manual_assignment(context, given, first_partition=have, replication_factor=factor)
+
+
+def _refuse_leftovers(context: ControllerContext, topic: ControlledTopic, wanted: range) -> None:
+    """A state of a partition that the assignment does not have was left by another program: it is nobody's to write."""
+    for number in wanted:
+        if number in topic.states or context.left_alone(TopicPartition(topic.name, number)):
+            path = partition_state_path(topic.name, number)
+            raise KafkaError(Error.INVALID_PARTITIONS, f"The metadata store has {path} already. Remove it first.")
 
 
 def _placed(context: ControllerContext, inputs: Inputs, topic: ControlledTopic, count: int, factor: int) -> Placement:

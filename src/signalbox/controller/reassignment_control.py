@@ -14,6 +14,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST
 from signalbox.common.long_work import breathe
 from signalbox.controller.context import ControllerContext
+from signalbox.controller.damage import refusal
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.reassignment import Moves
 from signalbox.metadata.topic_assignment import ReplicaAssignment
@@ -104,6 +105,8 @@ def _wanted(
     context: ControllerContext, partition: TopicPartition, targets: Sequence[int] | None, allow_factor_change: bool
 ) -> ReplicaAssignment:
     now = context.assignment_of(partition)
+    if context.left_alone(partition):
+        raise refusal(partition.topic, context.damaged[partition.topic])
     if context.usable_topic(partition.topic) is None or not now.replicas:
         raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
     if targets is None:

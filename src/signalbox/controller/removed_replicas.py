@@ -15,14 +15,15 @@ from signalbox.controller.records import TopicAssignmentChanged
 
 
 def ask_for_removal(context: ControllerContext, broker_ids: Iterable[int]) -> tuple[Effect, ...]:
-    """StopReplica for everything that these brokers should hold no more."""
+    """StopReplica for everything that these brokers should hold no more; what is left alone is left to them too."""
     asked = frozenset(broker_ids) & context.brokers.keys()
     left: dict[int, list[TopicPartition]] = {}
     for topic in context.topics.values():
         if topic.assignment.removed and topic.name not in context.deleting:
-            for partition, brokers in topic.assignment.removed.items():
-                for broker_id in asked.intersection(brokers):
-                    left.setdefault(broker_id, []).append(TopicPartition(topic.name, partition))
+            for number, brokers in topic.assignment.removed.items():
+                partition = TopicPartition(topic.name, number)
+                for broker_id in () if context.left_alone(partition) else asked.intersection(brokers):
+                    left.setdefault(broker_id, []).append(partition)
     return tuple(ReplicasStopped(broker_id, tuple(partitions), delete=True) for broker_id, partitions in left.items())
 
 

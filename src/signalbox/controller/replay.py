@@ -21,6 +21,7 @@ from signalbox.controller.context import (
     StoredAcls,
     collision_name,
 )
+from signalbox.controller.strays import below
 from signalbox.metadata import layout
 from signalbox.metadata.acl_entries import acl_path, change_path_and_data, encode_acls
 from signalbox.metadata.delegation_token import encode_token
@@ -86,6 +87,13 @@ class _Draft:
             self._states[topic] = dict(self.see("topics")[topic].states)
         return self._states[topic]
 
+    def delete(self, path: str, version: int | None = None) -> None:
+        """Delete an entry, and before it what stands below it without belonging there."""
+        found = tuple(below(path, self.see("strays")))
+        if found:
+            self.put("strays", tuple(stray for stray in self.see("strays") if stray not in found))
+        self.store(*(Delete(stray) for stray in found), Delete(path, version))
+
     def drop_topic(self, topic: str) -> tuple[ControlledTopic, dict[int, PartitionState]]:
         """Forget a topic; what it was."""
         states = self.states(topic)
@@ -104,7 +112,7 @@ class _Draft:
         exists = entity_path in known
         forgotten = not configs and entity_path.startswith(_WITHOUT_CONFIGS_NO_ENTRY)
         if forgotten and exists and not any(each.startswith(entity_path + "/") for each in known):
-            self.store(Delete(path))
+            self.delete(path)
             del self.own("configs")[entity_path]
             return
         for folder in _folders_above(entity_path):
@@ -186,7 +194,7 @@ def _acls_set(draft: _Draft, record: rec.AclsSet) -> None:
     path, stored = acl_path(record.pattern), draft.see("acls").get(record.pattern)
     acls = draft.own("acls")
     if not record.entries:
-        draft.store(Delete(path, stored.version))
+        draft.delete(path, stored.version)
         del acls[record.pattern]
     elif stored is None:
         draft.store(Create(path, encode_acls(record.entries)))
@@ -218,10 +226,8 @@ def _token_set(draft: _Draft, record: rec.TokenSet) -> None:
 
 
 def _token_removed(draft: _Draft, record: rec.TokenRemoved) -> None:
-    draft.store(
-        Delete(layout.token_path(record.token_id)),
-        Create(layout.TOKEN_CHANGE_PREFIX, record.token_id.encode(), numbered=True),
-    )
+    draft.delete(layout.token_path(record.token_id))
+    draft.store(Create(layout.TOKEN_CHANGE_PREFIX, record.token_id.encode(), numbered=True))
     del draft.own("tokens")[record.token_id]
 
 
@@ -232,7 +238,7 @@ def _deletion_started(draft: _Draft, record: rec.TopicDeletionStarted) -> None:
 
 
 def _deletion_refused(draft: _Draft, record: rec.TopicDeletionRefused) -> None:
-    draft.store(Delete(layout.delete_topic_path(record.topic)))
+    draft.delete(layout.delete_topic_path(record.topic))
     draft.own("deleting").pop(record.topic, None)
 
 
@@ -240,15 +246,16 @@ def _topic_deleted(draft: _Draft, record: rec.TopicDeleted) -> None:
     name = record.topic
     topic, states = draft.drop_topic(name)
     for partition in states:
-        draft.store(Delete(layout.partition_state_path(name, partition)))
+        draft.delete(layout.partition_state_path(name, partition))
     for partition in sorted(topic.bare_partitions | set(states)):
-        draft.store(Delete(layout.partition_path(name, partition)))
+        draft.delete(layout.partition_path(name, partition))
     if topic.has_partitions_entry:
-        draft.store(Delete(layout.partitions_path(name)))
-    draft.store(Delete(layout.topic_path(name)), Delete(layout.delete_topic_path(name)))
+        draft.delete(layout.partitions_path(name))
+    draft.delete(layout.topic_path(name))
+    draft.delete(layout.delete_topic_path(name))
     entity_path = f"topics/{name}"
     if entity_path in draft.see("configs"):
-        draft.store(Delete(f"{layout.CONFIG}/{entity_path}"))
+        draft.delete(f"{layout.CONFIG}/{entity_path}")
         if draft.own("configs").pop(entity_path):
             draft.announce_configs(entity_path)
     draft.own("deleting").pop(name, None)
@@ -315,9 +322,9 @@ def _outcome_kept(draft: _Draft, record: rec.ForwardedOutcomeKept) -> None:
 
 
 def _outcomes_dropped(draft: _Draft, record: rec.ForwardedOutcomesDropped) -> None:
-    draft.store(*(Delete(layout.forwarded_path(key)) for key in record.keys))
     outcomes = draft.own("forwarded")
     for key in record.keys:
+        draft.delete(layout.forwarded_path(key))
         del outcomes[key]
 
 

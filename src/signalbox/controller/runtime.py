@@ -97,7 +97,7 @@ class Controller:
         self._queue = DecisionQueue(self._clock, self._wake.set, later)
         self._no_term = LastingTrouble(log)
         self._term_in_doubt = False
-        self._session_is_lost = False
+        self._over_because = ""  # why the term has to end, if it has to
         self._slice_start = 0.0
         self._tasks: set[asyncio.Task[None]] = set()
         self._racing: asyncio.Task[None] | None = None
@@ -126,7 +126,7 @@ class Controller:
 
     async def start(self) -> None:
         """Join the race. Needs the roots of the layout and an open session."""
-        self._store.on_session_lost(self._session_lost)
+        self._store.on_session_lost(partial(self._end_term, "the session has ended"))
         self._cancel_watch = self._store.watch(layout.CONTROLLER, self._controller_changed)
         self._racing = asyncio.get_running_loop().create_task(self._race())
 
@@ -190,7 +190,7 @@ class Controller:
             await self._wait(_RETRY_S if self._controller_id == _NOBODY else _RECHECK_S)
 
     async def _try_one_term(self) -> None:
-        self._session_is_lost = self._term_in_doubt = False
+        self._term_in_doubt, self._over_because = False, ""
         supported = self._inputs.settings.supported_features
         standing = await try_to_claim(self._store, self._node_id, self._clock.now_ms(), self._dead_claim, supported)
         self._no_term.over()
@@ -218,12 +218,12 @@ class Controller:
         self._found_epochs = frozenset(broker.broker_epoch for broker in self._context.brokers.values())
         self._queue.add_first(Pending(lambda now: take_over(now, self._inputs)))
         # Watched after the load and then looked at once: what came between is seen, and nothing older than the load.
-        news.open()
+        news.open(self._context.damaged)
         news.look_at_all()
         while True:
             self._wake.clear()
-            if self._session_is_lost:
-                raise SessionLost("the session has ended")
+            if self._over_because:
+                raise SessionLost(self._over_because)
             if self._term_in_doubt:
                 self._term_in_doubt = False
                 if not await still_holds(self._store, claim):
@@ -350,17 +350,20 @@ class Controller:
         read = await read_shared(self._store, lambda: self._context)
         return None if read is None else lambda now, inputs: shared_changed(now, inputs, read)
 
+    def damage_changed(self) -> None:
+        """From the store: a topic was mended. A new term takes it in, as after a failover."""
+        self._end_term("damaged topics have changed in the store: the next term reads them")
+
     def news_failed(self, error: Exception) -> None:
         """From the store: something could not be read. Only a new term is sure to know everything again."""
-        log.warning("node %d: news from the store could not be read: %s", self._node_id, error)
-        self._session_lost()
+        self._end_term(f"news from the store could not be read: {error}")
 
     def _controller_changed(self) -> None:
         self._term_in_doubt = True
         self._wake.set()
 
-    def _session_lost(self) -> None:
-        self._session_is_lost = True
+    def _end_term(self, reason: str) -> None:
+        self._over_because = reason
         self._wake.set()
 
     def _chores(self) -> Iterator[Coroutine[Any, Any, None]]:

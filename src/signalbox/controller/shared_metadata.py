@@ -54,7 +54,8 @@ async def read_shared(store: MetadataStore, present: Callable[[], ControllerCont
     changed = shared.since(context.shared_version)
     if changed is None:
         topics = [layout.topic_path(name) for name in await store.children(layout.TOPICS)]
-        unknown = [path for path in topics if path.removeprefix(f"{layout.TOPICS}/") not in context.topics]
+        known = context.topics.keys() | context.damaged.keys()
+        unknown = [path for path in topics if path.removeprefix(f"{layout.TOPICS}/") not in known]
         return SharedRead(shared.version, None, await load_part(store, context.controller_id, (*_EVERYTHING, *unknown)))
     paths = {path: number for number, path in changed}
     return SharedRead(shared.version, paths, await load_part(store, context.controller_id, paths))
@@ -84,7 +85,9 @@ def _learnt(context: ControllerContext, read: SharedRead) -> SharedLearnt:
         topics=tuple(
             topic
             for name, topic in part.topics.items()
-            if topic.name and name not in context.topics and read.is_newer(known, layout.topic_path(name))
+            if topic.name
+            and name not in (context.topics.keys() | context.damaged.keys())
+            and read.is_newer(known, layout.topic_path(name))
         ),
     )
 

@@ -1,5 +1,5 @@
 """What the controller hears from the store: nodes that registered or vanished, log directories that failed, what
-brokers stored by themselves, leaders their ISR among it.
+brokers stored by themselves, leaders their ISR among it, damaged topics that somebody mends.
 
 A watch only says "look"; the look is taken once however often it said so meanwhile, and looks of one kind never
 overtake each other.
@@ -13,7 +13,9 @@ from typing import Any, Protocol
 
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import LiveBroker
+from signalbox.controller.damage import TopicDamage
 from signalbox.controller.loading import load_brokers, load_controllers
+from signalbox.controller.topic_loading import has_changed
 from signalbox.metadata import layout
 from signalbox.metadata.feature_levels import LevelRanges
 from signalbox.metadata.isr_change import decode_isr_change
@@ -49,6 +51,10 @@ class NewsReader(Protocol):
         """Others stored what more than one broker may write: read it. StoreError, BadEntry."""
         ...
 
+    def damage_changed(self) -> None:
+        """What could not be read of topics is mended, gone, or damaged in another way."""
+        ...
+
     def news_failed(self, error: Exception) -> None:
         """The store could not be read, so news may be missing."""
         ...
@@ -67,16 +73,19 @@ class StoreNews:
         self._again: dict[str, bool] = {}
         self._registrations: dict[int, Callable[[], None]] = {}
         self._told: Mapping[int, LiveBroker] | None = None
+        self._damaged: Mapping[str, TopicDamage] = {}
 
-    def open(self) -> None:
-        """Watch from now on."""
+    def open(self, damaged: Mapping[str, TopicDamage]) -> None:
+        """Watch from now on, `damaged` topics too."""
         self._is_open = True
+        self._damaged = damaged
         self._cancel = [
             self._store.watch(layout.BROKER_IDS, self.look_at_brokers),
             self._store.watch(layout.CONTROLLER_IDS, self.look_at_controllers),
             self._store.watch(layout.LOG_DIR_EVENTS, self.look_at_log_dirs),
             self._store.watch(layout.ISR_CHANGES, self.look_at_isr_changes),
             self._store.watch(layout.SHARED_CHANGES, self.look_at_shared),
+            *(self._store.watch(path, self.look_at_damage) for each in damaged.values() for path in each.problems),
         ]
 
     def look_at_all(self) -> None:
@@ -86,6 +95,7 @@ class StoreNews:
         self.look_at_log_dirs()
         self.look_at_isr_changes()
         self.look_at_shared()
+        self.look_at_damage()
 
     def close(self) -> None:
         """Watch no more. A look under way tells nothing: for a later term it would be old."""
@@ -113,6 +123,11 @@ class StoreNews:
     def look_at_shared(self) -> None:
         """Have what others stored read (again)."""
         self._look(layout.SHARED_CHANGES, self._reader.look_at_shared)
+
+    def look_at_damage(self) -> None:
+        """See whether damaged topics can be read (again)."""
+        if self._damaged:
+            self._look(layout.TOPICS, self._read_damaged)
 
     def _look(self, subject: str, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if not self._is_open:
@@ -146,6 +161,10 @@ class StoreNews:
         controllers = await load_controllers(self._store)
         if self._is_open:
             self._reader.controllers_are(controllers)
+
+    async def _read_damaged(self) -> None:
+        if await has_changed(self._store, self._damaged) and self._is_open:
+            self._reader.damage_changed()
 
     def _watch_registrations(self, brokers: Mapping[int, LiveBroker]) -> None:
         """What a broker says about itself can change while it lives (its listeners: KIP-226)."""

@@ -17,6 +17,7 @@ from signalbox.common.long_work import breathe, unhurried
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.controller.assignment import manual_assignment
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, ControllerContext, collision_name
+from signalbox.controller.damage import REMEDY
 from signalbox.controller.decision import Decision, Inputs, LeadersAnnounced, Visibility
 from signalbox.controller.partition_control import first_state
 from signalbox.controller.placement import Placement, PlacementRequest, place_replicas
@@ -128,6 +129,10 @@ def _decide_topic(
     if name in context.topics:
         what = "is marked for deletion" if name in context.deleting else "already exists"
         raise KafkaError(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' {what}.")
+    if (damage := context.damaged.get(name)) is not None:
+        raise KafkaError(
+            Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists, and cannot be read: {damage}. {REMEDY}"
+        )
     null_configs = sorted(config.name for config in wanted.configs if config.value is None)
     if null_configs:
         raise KafkaError(Error.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(null_configs)}")

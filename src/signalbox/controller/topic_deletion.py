@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.common.long_work import unhurried
 from signalbox.controller.context import ControllerContext, ReplicaOfTopic
+from signalbox.controller.damage import refusal
 from signalbox.controller.decision import (
     Decision,
     Effect,
@@ -43,13 +44,13 @@ def delete_topics(context: ControllerContext, inputs: Inputs, request: DeleteTop
     results: list[_Result] = []
     going: dict[str, bytes] = {}
     told: set[object] = set()
-    for state, refusal in zip(unhurried(wanted), _refusals(context, inputs, wanted), strict=True):
+    for state, refused in zip(unhurried(wanted), _refusals(context, inputs, wanted), strict=True):
         if _identity(context, state) in told:
             continue  # Kafka answers a topic that is named twice once
         told.add(_identity(context, state))
         name = state.name or context.topic_names.get(state.topic_id)
-        if refusal is not None:
-            results.append(_result(state.name, state.topic_id, refusal.error, refusal.message))
+        if refused is not None:
+            results.append(_result(state.name, state.topic_id, refused.error, refused.message))
             continue
         assert name is not None
         going[name] = context.topics[name].topic_id
@@ -145,6 +146,9 @@ def _refusal(context: ControllerContext, inputs: Inputs, state: _State, named: C
         return KafkaError(Error.TOPIC_DELETION_DISABLED, "delete.topic.enable is false.")
     if state.name is None and state.topic_id not in context.topic_names:
         return KafkaError(Error.UNKNOWN_TOPIC_ID)
+    name = state.name or context.topic_names.get(state.topic_id) or ""
+    if (damage := context.damaged.get(name)) is not None:
+        return refusal(name, damage)
     if state.name is not None and state.name not in context.topics:
         return KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION)
     return None

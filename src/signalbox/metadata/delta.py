@@ -1,8 +1,11 @@
 """One UpdateMetadata applied to an image: live brokers are replaced, partitions are merged.
 
 A partition whose leader is -2 is deleted, and its topic with the last one. A topic that comes with another id is
-another topic: nothing is merged with what the name stood for. One that comes with a zero id loses the id it had. A
-FULL request (KIP-866) names every topic there is, even where it says nothing of its partitions: all others go.
+another topic: nothing is merged with what the name stood for. One that comes with a zero id loses the id it had. With
+neither an id nor partitions it is just named: the controller cannot read what the store holds of it, and what is known
+of it stays, be it nothing (nor does it go for a moment when that is mended: its partitions follow). So does what is
+known of a partition whose leader epoch is NOT_DECIDED.
+A FULL request (KIP-866) names every topic there is, even where it says nothing of its partitions: all others go.
 Versions below 5 list partitions without topics around them; versions below 3 name no listeners, and a listener is then
 called like its protocol.
 """
@@ -17,6 +20,7 @@ from signalbox.metadata.image import NO_CONTROLLER, BrokerImage, MetadataImage, 
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 
 LEADER_DURING_DELETE = -2
+NOT_DECIDED = -1
 FULL = 2  # UpdateMetadata's type
 
 _State = UpdateMetadataRequest.UpdateMetadataPartitionState
@@ -30,6 +34,9 @@ def apply_update_metadata(image: MetadataImage, request: UpdateMetadataRequest) 
     for name, topic_id, states in _by_topic(image, request):
         changed.add(name)
         before = topics.get(name)
+        if not states and (topic_id == ZERO_UUID or (before is not None and not before.partitions)):
+            topics[name] = before or TopicImage(name, topic_id, {})
+            continue
         if before is not None and ZERO_UUID not in (before.topic_id, topic_id) and before.topic_id != topic_id:
             topic_names.pop(before.topic_id, None)
             before = None
@@ -73,6 +80,8 @@ def _merge(partitions: dict[int, PartitionImage], states: Iterable[_State]) -> N
     for state in states:
         if state.leader == LEADER_DURING_DELETE:
             partitions.pop(state.partition_index, None)
+            continue
+        if state.leader_epoch == NOT_DECIDED and state.partition_index in partitions:
             continue
         partitions[state.partition_index] = PartitionImage(
             leader=state.leader,

@@ -40,7 +40,8 @@ class PartitionImage:
 
 @dataclass(frozen=True, slots=True)
 class TopicImage:
-    """A topic. `topic_id` is zero for a topic without one."""
+    """A topic. `topic_id` is zero for a topic without one. There are no partitions when nothing but the name is known,
+    because the store's entry is damaged."""
 
     name: str
     topic_id: bytes

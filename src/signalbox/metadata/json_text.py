@@ -7,6 +7,8 @@ import math
 import re
 from typing import Any
 
+MAX_NUMBER = 2**31 - 1  # ids, epochs and numbers of partitions are 32 bits on the wire
+
 
 class BadEntry(ValueError):
     """An entry whose payload is not what its key promises. The text names the entry and what is wrong."""
@@ -29,6 +31,13 @@ def decode_json(data: bytes | None, entry: str) -> dict[str, Any]:
         raise BadEntry(f"{entry} holds no JSON: {error}") from error
     if not isinstance(value, dict):
         raise BadEntry(f"{entry} holds {type(value).__name__} where an object is expected")
+    return value
+
+
+def whole_number(value: object, least: int = 0) -> int:
+    """A number as the wire's 32 bits hold it; ValueError for anything else, text and booleans included."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_NUMBER:
+        raise ValueError(f"{str(value)[:30]!r} is no whole number from {least} to {MAX_NUMBER}")
     return value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from signalbox.metadata.json_text import BadEntry, decode_json
+from signalbox.metadata.json_text import BadEntry, decode_json, whole_number
 
 NO_LEADER = -1
 
@@ -44,12 +44,12 @@ def decode_partition_state(path: str, data: bytes | None, entry_version: int) ->
     payload = decode_json(data, path)
     try:
         return PartitionState(
-            leader=int(payload["leader"]),
-            leader_epoch=int(payload["leader_epoch"]),
-            isr=tuple(map(int, payload["isr"])),
-            controller_epoch=int(payload["controller_epoch"]),
+            leader=whole_number(payload["leader"], NO_LEADER),
+            leader_epoch=whole_number(payload["leader_epoch"]),
+            isr=tuple(map(whole_number, payload["isr"])),
+            controller_epoch=whole_number(payload["controller_epoch"]),
             partition_epoch=entry_version,
-            recovery=LeaderRecoveryState(int(payload.get("leader_recovery_state", 0))),
+            recovery=LeaderRecoveryState(whole_number(payload.get("leader_recovery_state", 0))),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"{path} is not a partition's state: {error!r}") from error

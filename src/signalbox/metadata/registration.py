@@ -113,7 +113,9 @@ def _parse_endpoint(text: str, protocols: dict[str, str] | None) -> Endpoint:
     name = normalise_listener_name(listener)
     # Before version 4 there is no map, and a listener's name is that of its protocol.
     protocol = SecurityProtocol[name if protocols is None else protocols[name]]
-    return Endpoint(name, host.removeprefix("[").removesuffix("]"), int(port), protocol)
+    if (number := int(port)) not in range(65_536):
+        raise ValueError(f"{text!r} names no port")
+    return Endpoint(name, host.removeprefix("[").removesuffix("]"), number, protocol)
 
 
 def _rack(payload: dict[str, Any]) -> str | None:

@@ -21,7 +21,8 @@ from typing import Any
 
 from signalbox.metadata import layout
 from signalbox.metadata.cluster_id import read_cluster_id
-from signalbox.metadata.json_text import decode_json, encode_json
+from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
+from signalbox.metadata.partition_state import decode_partition_state
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import ROOT, Create, MetadataStore, Operation
 from signalbox.metadata.store_copy import CopyRefused, lasting
@@ -96,8 +97,11 @@ def decode_backup(content: bytes) -> dict[str, bytes | None]:
 def _with_raised_epoch(path: str, data: bytes | None) -> bytes | None:
     if data is None or not (path.startswith(layout.TOPICS + "/") and path.endswith("/state")):
         return data
-    state = decode_json(data, path)
-    return encode_json({**state, "leader_epoch": int(state["leader_epoch"]) + LEADER_EPOCH_STEP})
+    try:
+        epoch = decode_partition_state(path, data, 0).leader_epoch
+    except BadEntry:
+        return data  # damaged already when the backup was taken: nobody obeys it until it is mended
+    return encode_json({**decode_json(data, path), "leader_epoch": epoch + LEADER_EPOCH_STEP})
 
 
 def _line(value: dict[str, Any]) -> bytes:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from signalbox.common.ids import ZERO_UUID, uuid_bytes, uuid_text
 from signalbox.common.long_work import breathe
-from signalbox.metadata.json_text import BadEntry, decode_json
+from signalbox.metadata.json_text import BadEntry, decode_json, whole_number
 
 Replicas = dict[int, tuple[int, ...]]
 
@@ -101,7 +101,7 @@ class TopicAssignment:
 
 
 def decode_topic_assignment(topic: str, data: bytes | None) -> TopicAssignment:
-    """Any version; partitions may come in any order, missing lists are empty."""
+    """Any version; partitions may come in any order, missing lists are empty. BadEntry names what is wrong."""
     payload = decode_json(data, f"/brokers/topics/{topic}")
     try:
         topic_id = payload.get("topic_id")
@@ -125,7 +125,9 @@ def _lists(replicas: Replicas) -> str:
 
 
 def _tuples(lists: dict[str, list[int]] | None) -> Replicas:
-    return {int(partition): tuple(map(int, brokers)) for partition, brokers in (lists or {}).items()}
+    return {
+        whole_number(int(partition)): tuple(map(whole_number, brokers)) for partition, brokers in (lists or {}).items()
+    }
 
 
 def _filled(replicas: Replicas) -> Replicas:

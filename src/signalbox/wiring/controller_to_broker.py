@@ -33,7 +33,7 @@ class ControlRequests:
 
     def _image_changed(self, old: MetadataImage, new: MetadataImage, changed_topics: set[str]) -> None:
         offsets = new.topics.get(OFFSETS_TOPIC)
-        if offsets is not None and OFFSETS_TOPIC in changed_topics:
+        if offsets is not None and offsets.partitions and OFFSETS_TOPIC in changed_topics:
             self._coordinator.set_partition_count(len(offsets.partitions))
         deleted = [topic for topic in changed_topics if topic in old.topics and topic not in new.topics]
         if deleted:

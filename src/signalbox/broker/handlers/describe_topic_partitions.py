@@ -93,7 +93,14 @@ class DescribeTopicPartitionsHandler:
                     last_known_elr=[],
                 )
             )
-        topic = _Topic(name=name, topic_id=image.topic_id, is_internal=name in INTERNAL_TOPICS, partitions=partitions)
+        error = view.topic_error(image)
+        topic = _Topic(
+            error_code=error,
+            name=name,
+            topic_id=image.topic_id,
+            is_internal=name in INTERNAL_TOPICS,
+            partitions=partitions,
+        )
         topic.topic_authorized_operations = operations_bit_field(
             self._authorizer, request.context, ResourceType.TOPIC, name
         )

@@ -178,6 +178,21 @@ def test_steps_give_outcomes_and_refusals(tmp_path: Path) -> None:
     database.close()
 
 
+@pytest.mark.parametrize("value", ["x'ff00'", "CAST(x'ff' AS TEXT)", "5", "1.5"])
+def test_what_another_program_wrote_is_bytes(tmp_path: Path, value: str) -> None:
+    """Whoever reads the entry says what is wrong with it; the others are read as ever."""
+    path = tmp_path / "metadata.db"
+    database = Database(path)
+    database.run_steps([begin(0), step_of(Create("/a", b"x"), 0, 0), step_of(Create("/b", b"y"), 0, 0)])
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute(f"UPDATE entry SET data = {value}, version = version + 1 WHERE path = '/a'")
+    tree = database.read_tree("/")
+    assert tree["/b"].data == b"y"
+    assert isinstance(tree["/a"].data, bytes)
+    other.close()
+    database.close()
+
+
 def test_a_held_write_lock_is_busy_and_reads_go_on(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     database, holder = Database(path), sqlite3.connect(path, isolation_level=None)

@@ -39,7 +39,8 @@ FROM json_each(?) AS watched
 LEFT JOIN entry ON entry.path = json_extract(watched.value, '$[0]')
 LEFT JOIN entry AS parent ON parent.path = json_extract(watched.value, '$[1]')
 """
-_ENTRY = "SELECT path, data, version, creation_id, created_ms, session_id FROM entry "
+# As bytes: one entry that another program has filled with something else than text must not fail the reading of others.
+_ENTRY = "SELECT path, CAST(data AS BLOB), version, creation_id, created_ms, session_id FROM entry "
 
 Fingerprint = tuple[int | None, int | None, int | None]
 
@@ -149,7 +150,7 @@ class Database:
 
     def _entries(self, condition: str, values: tuple[str, ...]) -> dict[str, Entry]:
         return {
-            path: Entry(None if data is None else data.encode(), version, creation_id, created_ms, session_id)
+            path: Entry(data, version, creation_id, created_ms, session_id)
             for path, data, version, creation_id, created_ms, session_id in self._query(_ENTRY + condition, values)
         }
 

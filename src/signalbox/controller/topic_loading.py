@@ -1,0 +1,102 @@
+"""Topics out of the store's entries: what can be read of each, and the damage of what cannot.
+
+Below a topic the layout knows `partitions`, `partitions/<p>` and `partitions/<p>/state`. Whatever else stands there
+means nothing (`strays.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from signalbox.controller.context import ControlledTopic
+from signalbox.controller.damage import TopicDamage
+from signalbox.controller.topic_name import refuse_topic_name
+from signalbox.metadata import layout
+from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.partition_state import PartitionState, decode_partition_state
+from signalbox.metadata.store.port import Entry, MetadataStore
+from signalbox.metadata.topic_assignment import TopicAssignment, decode_topic_assignment
+
+_PLACE = re.compile(r"(partitions(/(?P<partition>0|[1-9][0-9]{0,9})(?P<state>/state)?)?)?")
+
+Entries = Mapping[str, Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTopic:
+    """`topic` is None when all of it is set aside; `damage` is None when all of it could be read."""
+
+    topic: ControlledTopic | None
+    damage: TopicDamage | None = None
+
+
+def by_topic(tree: Entries) -> dict[str, dict[str, Entry]]:
+    """Entries of each topic by their path below it ("" is the topic's own)."""
+    topics: dict[str, dict[str, Entry]] = {}
+    for path, entry in tree.items():
+        if not path.startswith(f"{layout.TOPICS}/"):
+            continue
+        name, _, below = path.removeprefix(layout.TOPICS).lstrip("/").partition("/")
+        if name:
+            topics.setdefault(name, {})[below] = entry
+    return {name: entries for name, entries in topics.items() if "" in entries}
+
+
+def read_topic(name: str, entries: Entries, is_going: bool = False) -> ReadTopic:
+    """One topic. With a deletion mark (`is_going`) it is whole or set aside: what is half deleted is not led again."""
+    problems: dict[str, str] = {}
+    states: dict[int, PartitionState] = {}
+    folders, unreadable = set(), set()
+    for partition, is_state, entry in _partition_entries(entries):
+        folders.add(partition)
+        if not is_state:
+            continue
+        path = layout.partition_state_path(name, partition)
+        try:
+            states[partition] = decode_partition_state(path, entry.data, entry.version)
+        except BadEntry as error:
+            problems[path] = str(error)
+            unreadable.add(partition)
+    try:
+        assignment = _assignment(name, entries[""].data)
+    except BadEntry as error:
+        return ReadTopic(None, TopicDamage({layout.topic_path(name): str(error), **problems}))
+    if problems and is_going:
+        return ReadTopic(None, TopicDamage(problems))
+    topic = ControlledTopic(
+        name=name,
+        assignment=assignment,
+        states=states,
+        has_partitions_entry="partitions" in entries,
+        bare_partitions=frozenset(folders - states.keys() - unreadable),
+    )
+    return ReadTopic(topic, TopicDamage(problems, frozenset(unreadable)) if problems else None)
+
+
+async def has_changed(store: MetadataStore, known: Mapping[str, TopicDamage]) -> bool:
+    """Whether the store now holds something else of these topics than damage that is `known`: something is mended, or
+    gone, or damaged in another way."""
+    for name, damage in known.items():
+        tree = await store.read_tree(layout.topic_path(name))
+        entries = by_topic(tree).get(name)
+        if entries is None or read_topic(name, entries, is_going=damage.is_whole).damage != damage:
+            return True
+    return False
+
+
+def _partition_entries(entries: Entries) -> Iterator[tuple[int, bool, Entry]]:
+    for below, entry in entries.items():
+        place = _PLACE.fullmatch(below)
+        if place is not None and place["partition"]:
+            yield int(place["partition"]), place["state"] is not None, entry
+
+
+def _assignment(name: str, data: bytes | None) -> TopicAssignment:
+    if problem := refuse_topic_name(name):  # no broker could give it a folder
+        raise BadEntry(f"{layout.topic_path(name)}: {problem}")
+    assignment = decode_topic_assignment(name, data)
+    if not assignment.replicas:
+        raise BadEntry(f"{layout.topic_path(name)} names no partition")
+    return assignment

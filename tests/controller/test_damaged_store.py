@@ -1,0 +1,167 @@
+"""One bad entry, of whatever kind, keeps no controller from being elected (SPEC M3): the next one says which it is,
+works with everything else, and writes nothing over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from signalbox.metadata.acl_entries import ACL_FOLDERS
+from signalbox.metadata.delegation_token import TOKEN_FOLDERS
+from signalbox.metadata.layout import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    create_roots,
+    delete_topic_path,
+    partition_state_path,
+    topic_path,
+)
+from signalbox.metadata.store.port import Create, MetadataStore, Write, parent_of
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest
+from tests.controller.cluster import ControllerNode, Scenario, create, start_node, stop
+
+pytestmark = pytest.mark.spec("M3")
+
+
+class Bad(NamedTuple):
+    """`said`: the log names the entry; what is never read is not named. `kept`: it stays as it is, whatever is made
+    of the cluster."""
+
+    path: str
+    data: bytes | None = b"?"
+    said: bool = True
+    kept: bool = True
+
+
+HURT = topic_path("hurt")
+KINDS = [
+    Bad(HURT),
+    Bad(HURT, None),
+    Bad(HURT, b'{"version":3,"partitions":{"0":[5000000000]}}'),
+    Bad(topic_path("no topic"), b'{"version":3,"partitions":{"0":[1]}}'),
+    Bad(partition_state_path("hurt", 1)),
+    Bad(partition_state_path("hurt", 1), None),
+    Bad(f"{HURT}/partitions/x", said=False),
+    Bad(f"{HURT}/partitions/0/state/x", said=False),
+    Bad(CONTROLLER, kept=False),
+    Bad(CONTROLLER_EPOCH, kept=False),
+    Bad("/brokers/ids/7"),
+    Bad("/brokers/ids/nobody"),
+    Bad("/brokers/ids/99999999999", b"{}"),
+    Bad("/brokers/ids/8", b'{"version":5,"endpoints":["A://h:99999999999"],"jmx_port":-1}'),
+    Bad("/brokers/seqid", said=False),
+    Bad("/signalbox_controllers/9"),
+    Bad("/signalbox_controllers/nobody", said=False),
+    Bad("/config/topics/hurt"),
+    Bad("/config/brokers/1"),
+    Bad("/config/brokers/<default>"),
+    Bad("/config/users/zoe"),
+    Bad("/config/users/zoe/clients/app"),
+    Bad("/config/clients/app"),
+    Bad("/config/ips/127.0.0.1"),
+    Bad("/config/client-metrics/all"),
+    Bad("/config/changes/config_change_0000000009", said=False),
+    Bad("/admin/delete_topics/gone/x", said=False, kept=False),
+    Bad("/admin/reassign_partitions", said=False),  # Kafka's before KIP-455: nobody reads the two here
+    Bad("/admin/preferred_replica_election", said=False),
+    Bad("/isr_change_notification/isr_change_0000000001", kept=False),
+    Bad("/log_dir_event_notification/log_dir_event_0000000001", kept=False),
+    Bad("/delegation_token/tokens/torn"),
+    Bad("/delegation_token/token_changes/token_change_0000000001", said=False),
+    Bad("/kafka-acl/Topic/hurt"),
+    Bad("/kafka-acl-extended/prefixed/Group/hurt"),
+    Bad("/kafka-acl-changes/acl_changes_0000000001", said=False),
+    Bad("/feature"),
+    Bad("/latest_producer_id_block"),
+    Bad("/signalbox_forwarded/torn"),
+    Bad("/signalbox_forwarded/1-2-3"),
+    Bad("/signalbox_shared_changes", kept=False),  # history, which begins anew with each change
+]
+
+
+@pytest.mark.parametrize("bad", KINDS, ids=lambda bad: f"{bad.path}={bad.data!r:.20}")
+def test_the_next_controller_works(bad: Bad, run: Callable[[Scenario], None], caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        first = await start_node(1, participant())
+        await first.until_active()
+        for folders in (ACL_FOLDERS, TOKEN_FOLDERS):
+            await create_roots(first.store, folders)
+        assert await create(first, "hurt", "well", factor=1) == [Error.NONE] * 2
+        await stop([first])
+        await first.store.close()
+        await damage(participant(), bad)
+
+        caplog.clear()
+        second = await start_node(1, participant())
+        await second.until_active()
+        assert await create(second, "more", factor=1) == [Error.NONE]
+        assert (await delete(second, "well"))[0] is Error.NONE
+        await second.until(lambda: "well" not in topics_known(second))
+        entry = await second.store.read(bad.path)
+        assert not bad.kept or (entry is not None and entry.data == bad.data)
+        assert not bad.said or bad.path in caplog.text
+        assert "Traceback" not in caplog.text
+        await stop([second])
+
+    run(scenario)
+
+
+def test_a_topic_set_aside_is_taken_in_as_soon_as_it_is_mended(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        node = await start_node(1, participant())
+        await node.until_active()
+        assert await create(node, "hurt", factor=1) == [Error.NONE]
+        held = {path: await node.store.read(path) for path in (HURT, partition_state_path("hurt", 1))}
+        await stop([node])
+        await node.store.close()
+        for path in held:
+            await damage(participant(), Bad(path))
+
+        node = await start_node(1, participant())
+        await node.until_active()
+        assert "hurt" not in topics_known(node)
+        assert await create(node, "hurt", factor=1) == [Error.TOPIC_ALREADY_EXISTS]
+        error, words = await delete(node, "hurt")
+        assert error is Error.UNKNOWN_SERVER_ERROR
+        assert HURT in words
+        assert await node.store.read(delete_topic_path("hurt")) is None
+        assert node.cache.image.topics["hurt"].partitions == {}
+
+        for path, entry in held.items():
+            assert entry is not None
+            await node.store.commit([Write(path, entry.data)])
+        await node.until(lambda: "hurt" in topics_known(node) and not damaged(node))
+        await node.until(lambda: len(node.cache.image.topics["hurt"].partitions) == 2)
+        assert (await delete(node, "hurt"))[0] is Error.NONE
+        await stop([node])
+
+    run(scenario)
+
+
+async def damage(store: MetadataStore, bad: Bad) -> None:
+    """As another program would: entries above it are made where they are not there."""
+    missing, path = [], bad.path
+    while await store.read(path) is None:
+        missing.append(path)
+        path = parent_of(path)
+    for above in reversed(missing):
+        await store.commit([Create(above)])
+    await store.commit([Write(bad.path, bad.data)])
+
+
+async def delete(node: ControllerNode, name: str) -> tuple[Error, str]:
+    request = DeleteTopicsRequest(topics=[DeleteTopicsRequest.DeleteTopicState(name=name)], timeout_ms=5_000)
+    response: Any = await node.controller.handle(ApiKey.DELETE_TOPICS, request)
+    return Error.of(response.responses[0].error_code), response.responses[0].error_message
+
+
+def topics_known(node: ControllerNode) -> set[str]:
+    return set(node.controller.context.topics) if node.controller.context else set()
+
+
+def damaged(node: ControllerNode) -> set[str]:
+    return set(node.controller.context.damaged) if node.controller.context else {"?"}

@@ -1,0 +1,110 @@
+"""Topics out of entries: what can be read, and the damage of what cannot."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from signalbox.controller.damage import TopicDamage
+from signalbox.controller.topic_loading import by_topic, has_changed, read_topic
+from signalbox.metadata.layout import TOPICS, create_roots, topic_path
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Create, Delete, Entry, Write
+
+ASSIGNMENT = b'{"version":3,"partitions":{"0":[1,2],"1":[2,1]}}'
+STATE = b'{"version":1,"leader":1,"leader_epoch":3,"controller_epoch":4,"isr":[1,2]}'
+
+
+def entries(**changed: bytes | None) -> dict[str, Entry]:
+    """A topic's entries; `topic`, `state_0`, `state_1` replace what they hold."""
+    held: dict[str, bytes | None] = {
+        "": changed.get("topic", ASSIGNMENT),
+        "partitions": None,
+        **{f"partitions/{number}": None for number in (0, 1)},
+        **{f"partitions/{number}/state": changed.get(f"state_{number}", STATE) for number in (0, 1)},
+    }
+    return {path: Entry(data, 6, 1, 0) for path, data in held.items()}
+
+
+def test_a_whole_topic() -> None:
+    read = read_topic("t", entries())
+    assert read.damage is None
+    assert read.topic is not None
+    assert read.topic.assignment.replicas == {0: (1, 2), 1: (2, 1)}
+    assert {number: state.partition_epoch for number, state in read.topic.states.items()} == {0: 6, 1: 6}
+    assert read.topic.bare_partitions == frozenset()
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"?", b"[]", b"\xff", b"{}", b'{"partitions":{}}', b"[" * 100_000])
+def test_an_assignment_that_is_none_sets_the_topic_aside(damage: bytes | None) -> None:
+    read = read_topic("t", entries(topic=damage, state_1=b"?"))
+    assert read.topic is None
+    assert read.damage is not None
+    assert (read.damage.is_whole, set(read.damage.problems)) == (
+        True,
+        {"/brokers/topics/t", "/brokers/topics/t/partitions/1/state"},
+    )
+    assert read.damage.covers(0)
+
+
+@pytest.mark.parametrize("name", ["no topic", "x" * 250, "t\N{SNOWMAN}"])
+def test_no_broker_could_make_a_folder_of_this_name(name: str) -> None:
+    damage = read_topic(name, entries()).damage
+    assert damage is not None
+    assert "Topic name is invalid" in str(damage)
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"?", b"{}", b'{"leader":1}'])
+def test_a_state_that_is_none_leaves_its_partition_alone(damage: bytes | None) -> None:
+    read = read_topic("t", entries(state_1=damage))
+    assert read.topic is not None
+    assert set(read.topic.states) == {0}
+    assert read.topic.bare_partitions == frozenset(), "1 is not one that never had a leader"
+    assert read.damage is not None
+    assert (read.damage.partitions, read.damage.covers(0), read.damage.covers(1)) == (frozenset({1}), False, True)
+
+
+def test_on_its_way_out_it_is_whole_or_set_aside() -> None:
+    assert read_topic("t", entries(), is_going=True).topic is not None
+    read = read_topic("t", entries(state_1=b"?"), is_going=True)
+    assert read.topic is None
+    assert read.damage is not None
+    assert read.damage.is_whole
+
+
+def test_what_belongs_nowhere_means_nothing() -> None:
+    stray = Entry(b"?", 0, 1, 0)
+    paths = (
+        "note",
+        "partitions/x",
+        "partitions/x/state",
+        "partitions/01/state",
+        "partitions/0/note",
+        "partitions/0/state/y",
+    )
+    assert read_topic("t", entries() | dict.fromkeys(paths, stray)) == read_topic("t", entries())
+
+
+def test_mended_gone_or_damaged_otherwise_is_a_change() -> None:
+    async def run() -> None:
+        store = MemoryMetadataStore(SharedEntries())
+        await create_roots(store)
+        await store.commit([Create(topic_path("t"), b"?")])
+        known = {"t": await damage(store)}
+        assert not await has_changed(store, known)
+        await store.commit([Write(topic_path("t"), b"[]")])
+        assert await has_changed(store, known)
+        known = {"t": await damage(store)}
+        await store.commit([Write(topic_path("t"), ASSIGNMENT)])
+        assert await has_changed(store, known)
+        await store.commit([Delete(topic_path("t"))])
+        assert await has_changed(store, known)
+
+    asyncio.run(run())
+
+
+async def damage(store: MemoryMetadataStore) -> TopicDamage:
+    found = read_topic("t", by_topic(await store.read_tree(TOPICS))["t"]).damage
+    assert found is not None
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from signalbox.broker.doors import by_a_door_of_brokers
@@ -17,5 +19,5 @@ from tests.broker.asking import context
         ({"privileged": True}, True),
     ],
 )
-def test_which_doors_are_brokers(flags: dict[str, bool], theirs: bool) -> None:
+def test_which_doors_are_brokers(flags: dict[str, Any], theirs: bool) -> None:
     assert by_a_door_of_brokers(context(**flags)) is theirs

@@ -31,13 +31,13 @@ class Channel:
 
     def __init__(self, outcome: EnvelopeResponse | Exception) -> None:
         self._outcome = outcome
-        self.sent: list[tuple[bytes, bytes, bytes, int]] = []
+        self.sent: list[tuple[bytes, bytes | None, bytes, int]] = []
         self.ids: list[ForwardingId | None] = []
 
     async def envelope(
         self,
         request_data: bytes,
-        principal: bytes,
+        principal: bytes | None,
         client_address: bytes,
         timeout_ms: int,
         forwarding_id: bytes | None = None,

@@ -55,7 +55,8 @@ def done(request: Any, version: int) -> EnvelopeResponse:
 
 
 def another_clients_answer(request: Any, version: int) -> EnvelopeResponse:
-    right = bytes(done(request, version).response_data)
+    right = done(request, version).response_data
+    assert right is not None
     return EnvelopeResponse(response_data=b"\0\0\0\x63" + right[4:])
 
 

@@ -21,7 +21,7 @@ from signalbox.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatRes
 from signalbox.protocol.messages.produce import ProduceRequest, ProduceResponse
 from tests.broker.asking import Recorded, context, request_of
 
-BROKER = {"listener": "REPLICATION", "inter_broker": True}
+BROKER: dict[str, Any] = {"listener": "REPLICATION", "inter_broker": True}
 CREATE = CreateTopicsRequest(topics=[CreateTopicsRequest.CreatableTopic(name="t")])
 FAILED = CreateTopicsResponse(topics=[CreateTopicsResponse.CreatableTopicResult(name="t", error_code=36)])
 

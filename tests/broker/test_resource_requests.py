@@ -72,6 +72,7 @@ def test_each_api_of_the_table(api_key: int) -> None:
 def test_names_of_old_versions_are_resources_too() -> None:
     body = DeleteTopicsRequest(topic_names=["x", "y"], timeout_ms=5)
     rest = DELETE.rest(body, {"x": Result(name="x")})
+    assert rest is not None
     assert (rest.topic_names, rest.timeout_ms) == (["y"], 5)
     assert rest.encode(5)
 

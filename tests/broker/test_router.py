@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +13,7 @@ from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
 from signalbox.broker.throttling import NO_THROTTLING
 from signalbox.common.clock import ManualClock
+from signalbox.network.inbound_request import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
@@ -109,7 +110,7 @@ class House:
         self.router.install({int(key): Route(row, handler) for key, row in ROWS.items()}, NO_THROTTLING)
 
     def submit(self, inbound: Inbound) -> Inbound:
-        self.router.submit(inbound)
+        self.router.submit(cast(InboundRequest, inbound))
         return inbound
 
 
@@ -234,7 +235,7 @@ def test_an_answer_without_bytes_closes_the_connection_instead_of_muting_it(late
 
 
 def test_a_field_the_version_lacks_becomes_an_error_answer() -> None:
-    response = CreateTopicsResponse(topics=[CreateTopicsResponse.CreatableTopicResult(name=None)])
+    response = CreateTopicsResponse(topics=[CreateTopicsResponse.CreatableTopicResult(name=None)])  # type: ignore[arg-type]
     inbound = House(lambda request: response).submit(create_topics())
     assert [topic.error_code for topic in inbound.answer.topics] == [Error.UNKNOWN_SERVER_ERROR]
 

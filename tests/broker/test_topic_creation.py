@@ -46,7 +46,12 @@ class Cluster:
         return self._answer("here", request)
 
     async def envelope(
-        self, request_data: bytes, principal: bytes | None, client_address: bytes, timeout_ms: int
+        self,
+        request_data: bytes,
+        principal: bytes | None,
+        client_address: bytes,
+        timeout_ms: int,
+        forwarding_id: bytes | None = None,
     ) -> Any:
         await asyncio.sleep(0)
         header, offset = decode_request_header(request_data)

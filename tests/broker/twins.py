@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.audit_rollups import AuditRollups
@@ -30,6 +30,7 @@ from signalbox.common.file_slice import FileSlice
 from signalbox.common.metrics import NullMetrics
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage
+from signalbox.network.inbound_request import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_request_header
 from signalbox.security.acl import AclOperation, ResourceType
@@ -193,7 +194,7 @@ class TwinSide:
             self.hits += 1
             view[:] = bytes(len(view))  # the loop's memory is used again at once
         else:
-            self.router.submit(TwinRequest(peer, view, self.cluster.clock.monotonic()))
+            self.router.submit(cast(InboundRequest, TwinRequest(peer, view, self.cluster.clock.monotonic())))
         self.cluster.run()
         if len(peer.answers) == before:
             self.cluster.advance(1_000)

@@ -7,6 +7,11 @@ def test_null_metrics_take_everything_and_read_nothing() -> None:
     read: list[int] = []
     metrics.counter(name).add(3)
     metrics.histogram(name).record(1.5)
-    metrics.gauge(name, lambda: read.append(1) or 1.0)
+
+    def value() -> float:
+        read.append(1)
+        return 1.0
+
+    metrics.gauge(name, value)
     metrics.remove(name)
     assert read == []

@@ -40,8 +40,12 @@ def test_a_loop_that_is_gone_is_not_told() -> None:
     begun, release = threading.Event(), threading.Event()
     told: list[bool] = []
 
+    def check() -> bool:
+        begun.set()
+        return release.wait(10)
+
     async def main() -> None:
-        CallbackThreads().run(lambda: begun.set() or release.wait(10), told.append)
+        CallbackThreads().run(check, told.append)
         begun.wait(10)
 
     asyncio.run(main())

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -167,7 +168,7 @@ def test_nobody_can_tell_which_users_there_are(caplog: pytest.LogCaptureFixture)
 
 def bad_tokens() -> dict[str, str]:
     now = int(time.time())
-    good = {"aud": "kafka", "iss": "https://issuer", "scope": "produce"}
+    good: dict[str, Any] = {"aud": "kafka", "iss": "https://issuer", "scope": "produce"}
     claims = {"sub": "alice", "iat": now, "exp": now + 3600} | good
     public = ISSUER.key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     unsigned = forged({"alg": "HS256", "typ": "JWT", "kid": "key-1"}, claims, b"x").rpartition(".")[0]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import pytest
 
 from signalbox.common.long_work import LongWork
@@ -11,11 +14,13 @@ from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.protocol.messages.metadata import MetadataResponse
 
+Result = TypeVar("Result")
 
-def in_slices(work: object) -> object:
+
+def in_slices(work: Callable[[], Result]) -> tuple[Result, int]:
     """The result of `work`, and how often it gave way: its deadline is always over."""
-    told: list[object] = []
-    task = LongWork(lambda: told.append(work()))  # type: ignore[operator]
+    told: list[Result] = []
+    task = LongWork(lambda: told.append(work()))
     turns = 0
     while not task.dead:
         task.switch()
@@ -33,7 +38,7 @@ def wide_request(partitions: int) -> ListOffsetsRequest:
 @pytest.mark.parametrize("version", [1, 5, 7, 11])
 def test_a_wide_request_is_read_alike(version: int) -> None:
     data = wide_request(1_000).encode(version)
-    (message, end), turns = in_slices(lambda: ListOffsetsRequest.decode_long(memoryview(data), version))  # type: ignore[misc]
+    (message, end), turns = in_slices(lambda: ListOffsetsRequest.decode_long(memoryview(data), version))
     assert message == ListOffsetsRequest.decode(data, version)
     assert end == len(data)
     assert turns > 10
@@ -48,7 +53,7 @@ def test_a_wide_answer_with_records_is_written_alike(version: int) -> None:
         for index in range(2_000)
     ]
     answer = FetchResponse(responses=[FetchResponse.FetchableTopicResponse(topic="t", partitions=partitions)])
-    chunks, turns = in_slices(lambda: answer.encode_long(version))  # type: ignore[misc]
+    chunks, turns = in_slices(lambda: answer.encode_long(version))
     assert b"".join(chunks) == b"".join(answer.encode_chunks(version))
     assert turns > 10
 
@@ -65,10 +70,10 @@ def test_strings_and_nested_lists() -> None:
         for number in range(70)
     ]
     answer = MetadataResponse(topics=topics)
-    chunks, _ = in_slices(lambda: answer.encode_long(12))  # type: ignore[misc]
+    chunks, _ = in_slices(lambda: answer.encode_long(12))
     data = b"".join(chunks)
     assert data == answer.encode(12)
-    (message, _), _ = in_slices(lambda: MetadataResponse.decode_long(data, 12))  # type: ignore[misc]
+    (message, _), _ = in_slices(lambda: MetadataResponse.decode_long(data, 12))
     assert message == answer
 
 

@@ -8,7 +8,7 @@ from signalbox.broker.api_request import ApiRequest, Handler
 from signalbox.broker.handlers.offset_fetch import OffsetFetchHandler
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
-from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.security.authorizer import AllowAllAuthorizer
@@ -37,7 +37,9 @@ class House:
             topics=[CreateTopicsRequest.CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)],
             timeout_ms=5_000,
         )
-        [result] = self.cluster.run(self.parts.controller.handle(ApiKey.CREATE_TOPICS, wanted, context())).topics
+        made = self.cluster.run(self.parts.controller.handle(ApiKey.CREATE_TOPICS, wanted, context()))
+        assert isinstance(made, CreateTopicsResponse)
+        [result] = made.topics
         assert result.error_code in (Error.NONE, Error.TOPIC_ALREADY_EXISTS), result
         assert self.cluster.run(self.parts.cache.wait_until(lambda image: name in image.topics, 5))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from signalbox.protocol.headers import RequestHeader, decode_response_header
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tests.broker.asking import Recorded, answer_to, context, request_of
 
-NAMED = {"client_software_name": "test-client", "client_software_version": "1.0"}
+NAMED: Mapping[str, Any] = {"client_software_name": "test-client", "client_software_version": "1.0"}
 
 
 class Alone:

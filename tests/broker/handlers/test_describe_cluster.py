@@ -44,7 +44,7 @@ def test_endpoints_that_are_not_here(endpoint_type: int, error: Error) -> None:
 
 def test_operations_are_shown_to_who_may_describe_the_cluster() -> None:
     assert ask(1).cluster_authorized_operations == -(2**31)
-    asked = {"include_cluster_authorized_operations": True}
+    asked: dict[str, Any] = {"include_cluster_authorized_operations": True}
     assert ask(1, **asked).cluster_authorized_operations == sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
     assert ask(1, acl(("alice", "CREATE", "cluster")), **asked).cluster_authorized_operations == 0
     bits = ask(1, acl(("alice", "ALTER", "cluster")), **asked).cluster_authorized_operations

@@ -130,8 +130,8 @@ def test_zstd_needs_version_7(house: House, version: int) -> None:
 
 def test_a_transactional_batch_is_refused_without_a_transactional_id_too(house: House) -> None:
     house.create_topic("pr-tx", 2)
-    fields = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0}
-    in_transaction = encode_batch([Record(timestamp=1, value=b"v")], transactional=True, **fields)
+    record = Record(timestamp=1, value=b"v")
+    in_transaction = encode_batch([record], transactional=True, producer_id=5, producer_epoch=0, base_sequence=0)
     answer = ask(house, topic("pr-tx", (0, in_transaction), (1, batch(b"x"))))
     assert [code for _, _, code, _ in found(answer)] == [Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, 0]
 

@@ -89,9 +89,9 @@ def test_forged_tokens() -> None:
     ):
         assert "no published key is for the algorithm" in refusal(hmac_over_the_public_key(encoded), keys)
     assert "signature is wrong" in refusal(Issuer(fresh=True).token("admin"), keys)
-    head, _, signature = RSA.token("alice").split(".")
+    head, _, proof = RSA.token("alice").split(".")
     _, body, _ = RSA.token("admin").split(".")
-    assert "signature is wrong" in refusal(f"{head}.{body}.{signature}", keys)
+    assert "signature is wrong" in refusal(f"{head}.{body}.{proof}", keys)
     assert "signature is wrong" in refusal(RSA.token("alice")[:-8] + "AAAAAAAA", keys)
     # keys that the token brings along itself are not looked at
     own = Issuer(fresh=True)
@@ -146,7 +146,7 @@ def test_audience_and_issuer() -> None:
 def test_scopes_and_claims_of_another_name() -> None:
     token = RSA.token(groups=["ops"], email="alice@example.org")
     accepted = validate(token, scope_claim="groups", subject_claim="email", scopes=frozenset({"ops"}))
-    assert (accepted.principal_name, accepted.scopes) == ("alice@example.org", {"ops"})
+    assert (accepted.principal_name, accepted.scopes) == ("alice@example.org", frozenset({"ops"}))
     with pytest.raises(TokenRefused) as caught:
         validate(RSA.token(scope="read"), scopes=frozenset({"write"}))
     assert caught.value.as_json() == '{"status":"insufficient_scope", "scope":"write"}'

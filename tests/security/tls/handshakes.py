@@ -13,7 +13,7 @@ AUTHORITY = Authority()
 BROKER = AUTHORITY.identity("broker")
 
 
-def inline(identity: Identity = BROKER, authority: Authority = AUTHORITY, **others: Any) -> TlsSettings:
+def inline(identity: Identity = BROKER, authority: Authority = AUTHORITY, /, **others: Any) -> TlsSettings:
     """Key, chain and trust as text."""
     given: dict[str, Any] = {
         "keystore_key": identity.key_pem(),

@@ -17,7 +17,7 @@ from tests.security.tls.handshakes import BROKER
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 CN, C, O_ = NameOID.COMMON_NAME, NameOID.COUNTRY_NAME, NameOID.ORGANIZATION_NAME
-Attribute = x509.NameAttribute
+Attribute = x509.NameAttribute[str]
 
 
 def certificate(*parts: list[Attribute]) -> bytes:

@@ -72,6 +72,7 @@ def test_the_inner_answer_is_passed_on_as_it_is() -> None:
     assert answer.payload == INNER
     [(data, principal, address, timeout_ms)] = channel.sent
     assert data == request().frame
+    assert principal is not None
     assert str(DefaultPrincipalBuilder().deserialize(principal)) == "User:alice"
     assert (address, timeout_ms) == (b"\x0a\0\0\x07", 1234)
     assert channel.ids == [ForwardingId(2, 77, 1, 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
@@ -75,6 +76,9 @@ def test_each_change_goes_to_the_least_loaded_broker_and_nobody_looks_for_the_co
         def asked() -> list[int]:
             return [len(broker.seen(ApiKey.CREATE_TOPICS)) for broker in cluster.brokers.values()]
 
+        def have_asked(count: int) -> bool:
+            return sum(asked()) == count
+
         await admin.client.some_node(admin.client.deadline(None), set())
         for node_id, broker in cluster.brokers.items():
             broker.scripts[ApiKey.CREATE_TOPICS] = late
@@ -82,7 +86,7 @@ def test_each_change_goes_to_the_least_loaded_broker_and_nobody_looks_for_the_co
         under_way = []
         for number in range(3):
             under_way.append(asyncio.ensure_future(admin.create_topic(f"t-{number}")))
-            await until_true(lambda count=number + 1: sum(asked()) == count)
+            await until_true(partial(have_asked, number + 1))
         assert asked() == [1, 1, 1]
         may_answer.set()
         assert {outcome.error for outcome in await asyncio.gather(*under_way)} == {Error.NONE}

@@ -10,7 +10,6 @@ from signalbox.client import broker_channel
 from signalbox.client.broker_channel import CONTROL_VERSIONS, BrokerChannel
 from signalbox.client.connection import connect
 from signalbox.client.connection_settings import ConnectionSettings
-from signalbox.client.failures import ClientFailure
 from signalbox.client.node import Address, Node
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import EncodeError
@@ -32,7 +31,7 @@ def with_channel(test: Callable[[LoopbackBroker, BrokerChannel, list[int]], Awai
             broker.scripts[ApiKey.STOP_REPLICA] = lambda request, version: StopReplicaResponse()
             unreachable: list[int] = []
 
-            def note(broker_id: int, failure: ClientFailure) -> None:
+            def note(broker_id: int, was_connected: bool) -> None:
                 unreachable.append(broker_id)
 
             channel = BrokerChannel(Node(node_id, Address(*broker.address)), "cluster-A", SETTINGS, note)

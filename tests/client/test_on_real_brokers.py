@@ -106,11 +106,11 @@ def test_replicas_move_and_leaders_are_elected_through_any_broker(cluster: Cross
 
 def test_a_topic_is_deleted_while_it_moves() -> None:
     async def fetch_no_more() -> None:
-        cluster.nodes[3].parts.data.replicas.fetchers.close()
+        own.nodes[3].parts.data.replicas.fetchers.close()
 
     def held_by() -> list[int]:
         moved = TopicPartition("doomed", 0)
-        return [each for each, node in cluster.nodes.items() if node.parts.data.replicas.logs.get(moved) is not None]
+        return [each for each, node in own.nodes.items() if node.parts.data.replicas.logs.get(moved) is not None]
 
     async def test(client: ClusterClient) -> None:
         admin = AdminClient(client)
@@ -127,9 +127,9 @@ def test_a_topic_is_deleted_while_it_moves() -> None:
             while (await admin.create_topics([NewTopic(name="doomed", num_partitions=1)]))["doomed"].error:
                 pass
 
-    with Cluster(brokers=3) as cluster:
-        cluster.run(fetch_no_more())
-        with_client(cluster, test)
+    with Cluster(brokers=3) as own:
+        own.run(fetch_no_more())
+        with_client(own, test)
 
 
 def test_topics_configs_and_offsets_are_administered_through_any_broker(cluster: CrossedCluster) -> None:

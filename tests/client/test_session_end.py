@@ -51,9 +51,9 @@ def with_broker(lifetime_ms: int, test: Callable[[LoopbackBroker], Awaitable[Non
 
 
 async def closed(on_closed: Callable[[Callable[[], None]], None]) -> None:
-    gone = asyncio.get_running_loop().create_future()
-    on_closed(lambda: gone.done() or gone.set_result(None))
-    await asyncio.wait_for(gone, 10)
+    gone = asyncio.Event()
+    on_closed(gone.set)
+    await asyncio.wait_for(gone.wait(), 10)
 
 
 def test_kafkas_shares() -> None:

@@ -135,7 +135,7 @@ class ControllerNode:
         """Wait until this node is the controller and has told everybody."""
         await self.until(lambda: self.controller.is_active and self.controller.context is not None)
 
-    async def until(self, holds: Callable[[], bool]) -> None:
+    async def until(self, holds: Callable[[], object]) -> None:
         """Wait for a condition that comes true with a request, a channel, a change of topics or, looked at every few
         ms, a term."""
         loop, news = asyncio.get_running_loop(), self.channels.news

@@ -16,7 +16,7 @@ from signalbox.controller.replay import replay
 from signalbox.metadata.layout import partition_path, partition_state_path, partitions_path, topic_path
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Create, Delete, VersionConflict, Write
+from signalbox.metadata.store.port import Create, Delete, Operation, VersionConflict, Write
 from tests.controller.cluster import inputs
 from tests.controller.contexts import after, make_context, placed, told, tp
 
@@ -64,7 +64,12 @@ def test_a_reassignment_that_waited_for_this_isr_ends() -> None:
 
 def test_a_conflict_at_a_state_names_all_states_of_the_commit() -> None:
     paths = [partition_state_path("t", 0), partition_state_path("u.v", 12)]
-    operations = [Write(paths[0], b"", 3), Delete("/config/users/u"), Write(topic_path("t"), b""), Write(paths[1], b"")]
+    operations: list[Operation] = [
+        Write(paths[0], b"", 3),
+        Delete("/config/users/u"),
+        Write(topic_path("t"), b""),
+        Write(paths[1], b""),
+    ]
     moved = moved_by(VersionConflict(paths[1], "has another version"), operations)
     assert moved is not None
     assert (moved.path, moved.partitions) == (paths[1], (tp(0), TopicPartition("u.v", 12)))

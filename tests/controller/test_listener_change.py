@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from signalbox.controller.context import LiveBroker
@@ -14,7 +16,9 @@ from tests.controller.contexts import make_context
 STANDS = "CLIENT://host1:9001,REPLICATION://host1:9101,CONTROL://host1:9201"
 
 
-def refusal(peer: dict[str, str | None] | None = None, stored: dict[str, str] | None = None, **configs: str) -> str:
+def refusal(
+    peer: Mapping[str, str | None] | None = None, stored: Mapping[str, str] | None = None, /, **configs: str
+) -> str:
     brokers = {
         1: LiveBroker(registration(1, inter_broker_listener="REPLICATION"), 100),
         2: LiveBroker(registration(2, **(peer or {"inter_broker_listener": "REPLICATION"})), 200),
@@ -53,7 +57,7 @@ def test_judged_by_what_is_registered(configs: dict[str, str], reason: str) -> N
 
 
 def test_what_is_stored_for_a_peer_counts_before_it_is_registered() -> None:
-    found = refusal(stored={"listeners": "NEW://host9:7"}, listeners=f"{STANDS},GUEST://host9:7")
+    found = refusal(None, {"listeners": "NEW://host9:7"}, listeners=f"{STANDS},GUEST://host9:7")
     assert "host9:7 is an address of broker 2" in found
 
 

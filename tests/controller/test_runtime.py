@@ -546,8 +546,8 @@ def test_leadership_goes_back_to_a_broker_that_returned(run: Callable[[Scenario]
 
 def test_tokens_whose_time_is_over_go_by_themselves(run: Callable[[Scenario], None]) -> None:
     async def scenario(participant: Callable[[], Any]) -> None:
-        settings = {"token_secret": TokenSecret("s"), "delegation_token_expiry_check_interval_ms": 20}
-        node = await start_node(1, participant(), **settings)
+        secret = TokenSecret("s")
+        node = await start_node(1, participant(), token_secret=secret, delegation_token_expiry_check_interval_ms=20)
         await node.until_active()
         wanted = CreateDelegationTokenRequest(max_lifetime_ms=1_000)
         asked = TokenRequest(KafkaPrincipal("User", "alice"), wanted)

@@ -12,6 +12,7 @@ from tests.coordinator.memory_log import MemoryLog
 
 from signalbox.common.clock import ManualClock
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
+from signalbox.coordinator.group.classic_group import ClassicGroup
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.group_records import GroupRecordSerde
 from signalbox.coordinator.group.group_shard import GroupShard
@@ -110,6 +111,12 @@ class Bench:
     @property
     def shard(self) -> GroupShard:
         return self.runtime.active_shards()[0]
+
+    def group(self) -> ClassicGroup:
+        """Group g, which is there."""
+        group = self.shard.groups.get("g")
+        assert group is not None
+        return group
 
     async def pass_time(self, ms: int, step_ms: int = 500) -> None:
         for left in range(ms, 0, -step_ms):

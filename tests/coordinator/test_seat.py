@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-from tests.coordinator.bench import transcript
-from tests.coordinator.test_runtime import Desk, note, settle
+from collections.abc import Iterator
 
+from tests.coordinator.bench import settle, transcript
+from tests.coordinator.test_runtime import Desk, note
+
+from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.seat import REFUSAL, Phase
 from signalbox.protocol.error_table import Error
 
@@ -17,7 +20,7 @@ async def test_a_sweep_ends_with_leadership() -> None:
     desk = Desk()
     shard = await desk.elect()
 
-    def endless():  # type: ignore[no-untyped-def]
+    def endless() -> Iterator[Decision[None]]:
         while True:
             yield note("swept", "yes")
 

@@ -30,7 +30,7 @@ class Channel:
 @pytest.mark.parametrize("outcome", ["answer", "refused", "broken", "cancelled"])
 def test_an_answer_of_any_kind_is_told_once(outcome: str) -> None:
     async def scenario() -> None:
-        channel, heard = Channel(), []
+        channel, heard = Channel(), list[Any]()
         sender = ChannelAlterPartition(channel, 1000)  # type: ignore[arg-type]
         sender.send(AlterPartitionRequest(), heard.append)
         [future] = channel.submitted

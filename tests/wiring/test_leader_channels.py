@@ -27,10 +27,10 @@ def test_a_known_leader(cluster: Cluster) -> None:
 def test_an_unknown_leader_and_an_unknown_listener(cluster: Cluster) -> None:
     for dial in (connector(cluster)(9), connector(cluster, "NOWHERE")(2)):
         with pytest.raises(LookupError, match="is not known on listener"):
-            cluster.run(dial)  # type: ignore[arg-type]
+            cluster.run(dial)
 
 
 @pytest.mark.spec("R2")
 def test_another_cluster_at_the_address_is_found_out(cluster: Cluster) -> None:
     with pytest.raises((ClientFailure, ConnectionError)):
-        cluster.run(connector(cluster, cluster_id="another")(2))  # type: ignore[arg-type]
+        cluster.run(connector(cluster, cluster_id="another")(2))

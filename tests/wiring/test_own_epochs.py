@@ -6,7 +6,7 @@ from signalbox.wiring.own_epochs import OwnEpochs
 
 
 def test_a_registration_brings_a_new_epoch_and_tells() -> None:
-    epochs, heard = OwnEpochs(1), []
+    epochs, heard = OwnEpochs(1), list[int]()
     assert epochs.broker_epoch == -1
     epochs.on_broker_epoch = heard.append
     epochs.registered(7)

@@ -86,10 +86,14 @@ def test_a_login_that_must_be_made_ready_first_still_is() -> None:
 
     known = peers()
     secured = known.of(endpoint("SECURED", SecurityProtocol.SASL_PLAINTEXT))
-    assert secured.sasl is not None
-    assert secured.sasl.ready is not None
-    asyncio.run(secured.sasl.ready())
+
+    async def made_ready() -> None:
+        assert secured.sasl is not None
+        assert secured.sasl.ready is not None
+        await secured.sasl.ready()
+
+    asyncio.run(made_ready())
     key = ("SECURED", SecurityProtocol.SASL_PLAINTEXT)
     known._logins[key] = replace(known._logins[key], ready=fetch)
-    asyncio.run(secured.sasl.ready())
+    asyncio.run(made_ready())
     assert fetched == ["token"]

@@ -6,7 +6,8 @@ Each of the three configurations is a running broker. The cells are asked over t
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ THE_FOUR = {ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, 
 
 # What a listener does with a request: takes it, answers CLUSTER_AUTHORIZATION_FAILED, or closes the connection.
 TAKEN, DENIED, CLOSED = "taken", "denied", "closed"
-OLD = {"controller_id": 9, "controller_epoch": 0, "broker_epoch": -1}
+OLD: Mapping[str, Any] = {"controller_id": 9, "controller_epoch": 0, "broker_epoch": -1}
 REQUESTS = {
     ApiKey.LEADER_AND_ISR: (7, LeaderAndIsrRequest(**OLD)),
     ApiKey.UPDATE_METADATA: (8, UpdateMetadataRequest(**OLD)),

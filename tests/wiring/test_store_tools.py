@@ -37,7 +37,7 @@ async def filled(setting: str) -> None:
     await store.close()
 
 
-async def topic_in(setting: str) -> bytes:
+async def topic_in(setting: str) -> bytes | None:
     store = await opened(setting)
     entry = await store.read(TOPIC)
     await store.close()

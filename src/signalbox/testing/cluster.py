@@ -14,7 +14,7 @@ import tempfile
 import threading
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from signalbox.common.properties_file import Properties
 from signalbox.wiring.configuration import read_node_config
@@ -50,7 +50,7 @@ class Cluster:
         self.nodes: dict[int, Node] = {}
         self._listeners: dict[int, str] = {}  # of brokers that have run: who comes back is found where it was
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 FIRST_CONTROLLER_ID = 101
 READY_TIMEOUT_S = 60.0
@@ -96,7 +96,7 @@ class ProcessCluster:
         }
         self.nodes = self.controllers | self.brokers
 
-    def __enter__(self) -> ProcessCluster:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

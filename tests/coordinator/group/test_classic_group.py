@@ -101,7 +101,7 @@ def test_a_generation_begins_with_protocol_subscription_and_time() -> None:
     group = group_of(member("a", topics=("t", "u")), member("b", topics=("v",)))
     group.next_generation()
     assert (group.generation_id, group.protocol_name, group.state) == (1, "range", GroupState.COMPLETING_REBALANCE)
-    assert group.subscribed == {"t", "u", "v"}
+    assert group.subscribed == frozenset({"t", "u", "v"})
     assert group.state_timestamp_ms == 7
     assert group.is_subscribed_to("u")
     assert not group.is_subscribed_to("w")

@@ -87,6 +87,7 @@ def test_every_version_of_an_offset_commit_is_read(version: int) -> None:
         key = struct.pack(">h", key_version) + text("g") + text("t") + struct.pack(">i", 7)
         record = SERDE.decode(key, struct.pack(">h", version) + value.encode(version))
         assert record is not None
+        assert record.value is not None
         assert (record.key.group, record.key.topic, record.key.partition) == ("g", "t", 7)
         assert (record.value.offset, record.value.metadata, record.value.expire_timestamp) == (42, "m", -1)
 
@@ -97,6 +98,7 @@ def test_every_version_of_a_group_is_read(version: int) -> None:
     value = GroupMetadataValue(protocol_type="consumer", generation=4, protocol="range", leader="a", members=[one])
     record = SERDE.decode(struct.pack(">h", 2) + text("g"), struct.pack(">h", version) + value.encode(version))
     assert record is not None
+    assert record.value is not None
     assert (record.key, record.value.generation) == (GroupMetadataKey(group="g"), 4)
     assert record.value.members[0].member_id == "a"
 

@@ -16,7 +16,7 @@ async def test_a_member_lives_as_long_as_it_is_heard_of() -> None:
         assert bench.heartbeat(leader.member_id, 1) == Error.NONE
     await bench.pass_time(SESSION_MS)
     assert bench.heartbeat(leader.member_id, 1) == Error.UNKNOWN_MEMBER_ID
-    assert bench.shard.groups.get("g").state is GroupState.EMPTY
+    assert bench.group().state is GroupState.EMPTY
 
 
 @transcript

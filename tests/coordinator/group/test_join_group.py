@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.coordinator.bench import SESSION_MS, Bench, settle, subscription, transcript
 
@@ -68,7 +70,7 @@ async def test_the_initial_wait_never_exceeds_the_rebalance_timeout() -> None:
     ],
 )
 @transcript
-async def test_joins_that_are_refused(fields: dict[str, object], error: Error) -> None:
+async def test_joins_that_are_refused(fields: dict[str, Any], error: Error) -> None:
     bench = await Bench().start()
     response = bench.join(**fields).response
     assert response.error_code == error
@@ -81,7 +83,7 @@ async def test_joins_that_are_refused(fields: dict[str, object], error: Error) -
     ids=["other type", "no common protocol"],
 )
 @transcript
-async def test_a_member_that_shares_no_protocol_is_refused(fields: dict[str, object]) -> None:
+async def test_a_member_that_shares_no_protocol_is_refused(fields: dict[str, Any]) -> None:
     bench = await Bench().start()
     await bench.stable_group(b"a")
     assert bench.join(**fields).response.error_code == Error.INCONSISTENT_GROUP_PROTOCOL
@@ -198,7 +200,7 @@ async def test_a_new_members_parked_join_is_bounded_in_time() -> None:
     assert not newcomer.answered
     await bench.pass_time(500)
     assert newcomer.response.error_code == Error.UNKNOWN_MEMBER_ID
-    assert leader.member_id in bench.shard.groups.get("g").members
+    assert leader.member_id in bench.group().members
 
 
 @transcript
@@ -220,4 +222,4 @@ async def test_a_group_that_nobody_joined_in_the_end_is_empty_again() -> None:
     assert bench.leave(("client-1", None)).response.members[0].error_code == Error.NONE
     assert join.response.error_code == Error.UNKNOWN_MEMBER_ID
     await bench.pass_time(3_000)
-    assert bench.shard.groups.get("g").state is GroupState.EMPTY
+    assert bench.group().state is GroupState.EMPTY

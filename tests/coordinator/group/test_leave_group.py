@@ -34,7 +34,7 @@ async def test_the_last_that_leaves_leaves_an_empty_group_in_the_log() -> None:
         None,
         [],
     )
-    assert bench.shard.groups.get("g").state is GroupState.EMPTY
+    assert bench.group().state is GroupState.EMPTY
 
 
 @transcript

@@ -79,6 +79,7 @@ async def test_topic_ids_come_back_as_they_came() -> None:
     bench.commit({("t", 0): 5})
     await settle()
     group = group_of("g", {"t": [0]})
+    assert group.topics is not None
     group.topics[0].topic_id = bytes(range(16))
     response = ask(bench, OffsetFetchRequest(groups=[group]), 10).response
     assert response.groups[0].topics[0].topic_id == bytes(range(16))

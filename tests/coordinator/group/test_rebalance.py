@@ -53,4 +53,4 @@ async def test_without_initial_delay_the_first_member_is_answered_in_the_next_tu
     join = bench.join(version=3)
     await bench.pass_time(1, step_ms=1)
     assert join.response.generation_id == 1
-    assert bench.shard.groups.get("g").state is GroupState.COMPLETING_REBALANCE
+    assert bench.group().state is GroupState.COMPLETING_REBALANCE

@@ -137,7 +137,7 @@ async def test_static_members_that_miss_a_rebalance_stay_until_their_session_end
         await bench.pass_time(5_000)
         if bench.heartbeat(two, 1, instance="i2"):
             break
-    assert bench.shard.groups.get("g").state is GroupState.PREPARING_REBALANCE, "i1 was silent and is out"
+    assert bench.group().state is GroupState.PREPARING_REBALANCE, "i1 was silent and is out"
     again = bench.join(two, instance="i2")
     await settle()
     assert [member.member_id for member in again.response.members] == [two]
@@ -148,7 +148,7 @@ async def test_static_members_that_miss_a_rebalance_stay_until_their_session_end
 async def test_when_nobody_joins_static_members_are_waited_for_once_more() -> None:
     bench = await Bench().start()
     one, _ = await static_pair(bench)
-    group = bench.shard.groups.get("g")
+    group = bench.group()
     for member_id, instance in (("i1-1", "i1"), ("i2-2", "i2")):
         group.members[member_id].timeouts = group.members[member_id].timeouts._replace(session_timeout_ms=200_000)
         assert bench.heartbeat(member_id, 1, instance=instance) == Error.NONE

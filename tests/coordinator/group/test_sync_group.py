@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.coordinator.bench import Bench, settle, transcript
 
@@ -24,7 +26,7 @@ async def test_followers_wait_for_the_leaders_assignment_and_all_get_theirs() ->
     await settle()
     assert (given.response.assignment, waiting.response.assignment) == (b"one", b"two")
     assert (given.response.protocol_type, given.response.protocol_name) == ("consumer", "range")
-    assert bench.shard.groups.get("g").state is GroupState.STABLE
+    assert bench.group().state is GroupState.STABLE
 
 
 @transcript
@@ -72,7 +74,7 @@ async def test_in_a_stable_group_the_assignment_is_told_again() -> None:
     ],
 )
 @transcript
-async def test_what_is_checked(fields: dict[str, object], error: Error) -> None:
+async def test_what_is_checked(fields: dict[str, Any], error: Error) -> None:
     bench = await Bench().start()
     _, follower = await bench.stable_group(b"one", b"two")
     assert bench.sync(follower, **fields).response.error_code == error
@@ -120,7 +122,7 @@ async def test_an_assignment_that_cannot_be_written_is_refused_and_the_group_reb
     given = bench.sync(leader, {leader.member_id: b"one", follower.member_id: b"two"})
     await settle()
     assert given.response.error_code == waiting.response.error_code == told
-    assert bench.shard.groups.get("g").state is GroupState.PREPARING_REBALANCE
+    assert bench.group().state is GroupState.PREPARING_REBALANCE
     bench.log.refusal = None
     again = [bench.join(leader.member_id), bench.join(follower.member_id)]
     await settle()
@@ -139,7 +141,7 @@ async def test_an_assignment_of_a_generation_that_is_over_is_not_handed_out() ->
     assert late.response.error_code == Error.REBALANCE_IN_PROGRESS
     bench.log.commit_all()
     await settle()
-    group = bench.shard.groups.get("g")
+    group = bench.group()
     assert group.state is GroupState.PREPARING_REBALANCE
     assert {member.assignment for member in group.members.values()} == {b""}
     assert not newcomer.answered

@@ -7,6 +7,7 @@ from __future__ import annotations
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ class Sender:
                 TOPIC,
                 record.encode() + b"-",
                 partition=record.number % PARTITIONS,
-                on_delivery=lambda error, message, record=record: self._heard(record, error, message),
+                on_delivery=partial(self._heard, record),
             )
             self._producer.poll(0)
 

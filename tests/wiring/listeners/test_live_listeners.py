@@ -13,7 +13,11 @@ def test_what_is_announced_is_what_the_server_serves() -> None:
         node = alone.nodes[1]
         keeper, reload = node.parts.keeper, node.parts.reload
         before = keeper.broker_epoch
-        alone.run(reload._announce())
+
+        async def announced() -> None:
+            await reload._announce()
+
+        alone.run(announced())
         assert keeper.broker_epoch == before
         assert keeper._registration is not None
         assert keeper._registration.endpoints == node.parts.server.table.advertised_endpoints()

@@ -272,7 +272,7 @@ def test_on_a_full_store_a_failed_directory_is_told_and_its_event_stays() -> Non
         await store.commit([Create("/controller_epoch", b"1")])
         await report_log_dir_failure(broker, 3)
         news = StoreNews(store, Fence("/controller_epoch", 0), reader, spawn)
-        news.open()
+        news.open({})
         shared.room_bytes = 0
         news.look_at_log_dirs()
         await reader.until(3, "failed")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.replication.isr import RETRY_MS, IsrChanges
@@ -136,3 +138,23 @@ def test_nothing_is_sent_after_the_end(tmp_path: Path) -> None:
     bench.shrink(1)
     bench.cluster.advance(RETRY_MS)
     assert len(bench.sender.sent) == 1
+
+
+def test_a_controller_that_cannot_store_it_is_asked_until_it_can_and_the_log_says_so_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "signalbox.replication.isr")
+    bench = Bench(tmp_path)
+    bench.shrink(0)
+    for _ in range(20):
+        bench.sender.sent[-1][1](AlterPartitionResponse(error_code=Error.KAFKA_STORAGE_ERROR))
+        bench.cluster.advance(RETRY_MS)
+    bench.answer()
+    assert bench.asked() == [[0]] * 21
+    assert bench.partitions[0].isr == (1, 2)
+    said = [each.message for each in caplog.records]
+    assert said == [
+        "AlterPartition: KAFKA_STORAGE_ERROR, sent again until it is answered",
+        "AlterPartition is answered again",
+        "ISR [1, 2] of 1 partitions: flights-0",
+    ]

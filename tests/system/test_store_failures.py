@@ -109,61 +109,75 @@ def on_sqlite(tmp_path: Path) -> Iterator[ProcessCluster]:
 
 
 @contextmanager
-def on_a_small_disk(folder: Path) -> Iterator[tuple[SmallDisk, ProcessCluster]]:
-    """A cluster with nothing but its metadata on a disk of 8 MB."""
+def on_a_small_disk(folder: Path) -> Iterator[tuple[SmallDisk, LoadedCluster]]:
+    """A cluster with nothing but its metadata on a disk of 8 MB, and a topic to load."""
     with small_disk(folder, 8 << 20) as disk:
-        store = {"metadata.store": f"sqlite:{disk.path / 'metadata.db'}"}
-        with ProcessCluster(folder, 3, overrides={**QUICK, "audit.enable": "false", **store}) as cluster:
-            yield disk, cluster
+        file = disk.path / "metadata.db"
+        settings = {**QUICK, "audit.enable": "false", "metadata.store": f"sqlite:{file}"}
+        cluster = ProcessCluster(folder, 3, first_port=neighbouring_ports(9, Random()), overrides=settings)
+        with cluster, state_in_file(file) as state:
+            create(admin(cluster), TOPIC)
+            yield disk, LoadedCluster(cluster, state)
 
 
-@pytest.mark.timeout(120)
 def test_a_full_disk_refuses_at_once_and_for_certain_and_costs_no_term(tmp_path: Path) -> None:
-    """Through every broker. What was acknowledged is there, what was refused is not; nobody is elected for it. A leader
-    that dies meanwhile is followed when there is room, and nothing is started again."""
-    with on_a_small_disk(tmp_path) as (disk, cluster), state_in_file(disk.path / "metadata.db") as state:
-        create(admin(cluster), "before")
-        registered = {node_id: state.entry(broker_id_path(node_id)) for node_id in cluster.brokers}
-        term = state.controller_id(), state.controller_epoch()
-        disk.fill()
-        asked = {
-            node_id: AdminClient({"bootstrap.servers": each.address("CLIENT")})
-            for node_id, each in cluster.brokers.items()
-        }
-        made, refused = {"before"}, dict[str, KafkaError]()
-        for number in range(120):
-            name = f"topic-{number}"
-            began = time.monotonic()
-            error = outcome(asked[number % 3 + 1], name, partitions=20)
-            assert time.monotonic() - began < 2.0, "answered at once"
-            if error is None:
-                made.add(name)
-            else:
-                refused[name] = error
-        assert len(refused) >= 60, "there is no room for most of them"
-        assert {error.code() for error in refused.values()} == {KafkaError.KAFKA_STORAGE_ERROR}
-        words = {error.str() for error in refused.values()}
-        assert all("metadata.db is full" in said and "Make room" in said for said in words), words
-        assert set(state.names(TOPICS)) == made
-        assert (state.controller_id(), state.controller_epoch()) == term
-        assert {node_id: state.entry(broker_id_path(node_id)) for node_id in cluster.brokers} == registered
+    """Through every broker, under load. What was acknowledged is there, what was refused is not; nobody is elected for
+    it. A leader that dies meanwhile is followed when there is room, and nothing is started again."""
+    with on_a_small_disk(tmp_path) as (disk, loaded):
+        cluster, state = loaded.cluster, loaded.state
+        loaded.wait_until_whole()
+        with loaded.load():
+            before, clients = standing(loaded), {node_id: client(cluster, node_id) for node_id in cluster.brokers}
+            disk.fill()
+            made, refused = {TOPIC}, dict[str, KafkaError]()
+            for number in range(120):
+                name, began = f"topic-{number}", time.monotonic()
+                error = outcome(clients[number % 3 + 1], name, partitions=20)
+                assert time.monotonic() - began < 2.0, "answered at once"
+                if error is None:
+                    made.add(name)
+                else:
+                    refused[name] = error
+            assert len(refused) >= 60, "there is no room for most of them"
+            assert {error.code() for error in refused.values()} == {KafkaError.KAFKA_STORAGE_ERROR}
+            words = {error.str() for error in refused.values()}
+            assert all("metadata.db is full" in said and "Make room" in said for said in words), words
+            assert set(state.names(TOPICS)) == made
+            loaded.wait_for_more(500)
+            assert standing(loaded) == before
 
-        victim = next(node_id for node_id in cluster.brokers if node_id != term[0])
-        cluster.kill(victim)
-        survivor = asked[next(node_id for node_id in cluster.brokers if node_id not in (victim, term[0]))]
-        error = outcome(survivor, "large", partitions=2_000, replicas=1)
-        assert error is not None
-        assert error.code() == KafkaError.KAFKA_STORAGE_ERROR
-        disk.make_room()
-        assert outcome(survivor, "after", partitions=3, replicas=2) is None
-        until(lambda: victim not in {leader for name in made for leader in state.leaders(name).values()}, "new leaders")
-        until(lambda: made | {"after"} <= set(survivor.list_topics(timeout=10).topics), "all to know")
-        cluster.start_broker(victim)
-        until(lambda: state.what_is_missing(3) == "", "a whole cluster")
-        assert (state.controller_id(), state.controller_epoch()) == term
-        assert set(state.names(TOPICS)) == made | {"after"}
+            controller = loaded.controller()
+            victim, survivor = (node_id for node_id in cluster.brokers if node_id != controller)
+            cluster.kill(victim)
+            error = outcome(clients[survivor], "large", partitions=2_000, replicas=1)
+            assert error is not None
+            assert error.code() == KafkaError.KAFKA_STORAGE_ERROR
+            disk.make_room()
+            assert outcome(clients[survivor], "after", partitions=3, replicas=2) is None
+            until(lambda: victim not in leaders(loaded, made), "new leaders")
+            until(lambda: made | {"after"} <= set(clients[survivor].list_topics(timeout=10).topics), "all to know")
+            cluster.start_broker(victim)
+            loaded.wait_until_whole()
+            assert standing(loaded)[:2] == before[:2]
+            assert set(state.names(TOPICS)) == made | {"after"}
         said = [line for each in cluster.brokers.values() for line in each.log_file.read_text().splitlines()]
         assert len([line for line in said if "changes of metadata are refused" in line]) == 1, "not once a try"
+        loaded.judge(foreseen="changes of metadata are refused")
+
+
+def client(cluster: ProcessCluster, node_id: int) -> AdminClient:
+    """Of one broker."""
+    return AdminClient({"bootstrap.servers": cluster.brokers[node_id].address("CLIENT"), "log_level": 2})
+
+
+def standing(loaded: LoadedCluster) -> tuple[int, int, dict[int, int]]:
+    """The controller, its epoch, and all broker epochs."""
+    registered = {node_id: registration(loaded, node_id) for node_id in loaded.cluster.brokers}
+    return loaded.state.controller_id(), loaded.state.controller_epoch(), registered
+
+
+def leaders(loaded: LoadedCluster, topics: set[str]) -> set[int]:
+    return {leader for topic in topics for leader in loaded.state.leaders(topic).values()}
 
 
 def outcome(asking: AdminClient, topic: str, partitions: int, replicas: int = 3) -> KafkaError | None:

@@ -24,6 +24,7 @@ Address = tuple[str, int]
 _BOUNDED = {"segment.bytes": str(2**26), "retention.bytes": str(2**27), "file.delete.delay.ms": "100"}
 RETENTION_CHECK_MS = 500
 _IS_CONTROLLER = b"\nkafka_controller_kafkacontroller_activecontrollercount 1"
+_UNTIL_APPLIED = "kafka_controller_controllerchannelmanager_decisiontoleaderandisrappliedms"
 
 
 class Side(ABC):
@@ -68,6 +69,11 @@ class Side(ABC):
     @abstractmethod
     def stop(self) -> None:
         """End the processes."""
+
+    def until_applied_ms(self, share: float) -> float | None:
+        """The quantile of the last 1,024 times from a decision of the controller to a broker's word that its
+        LeaderAndIsr is carried out; None where there is no such trace."""
+        return None
 
     # -- what is the same for all
 
@@ -143,11 +149,19 @@ class Ours(Side):
 
     def active_controller(self) -> int:
         for node_id, broker in self._cluster.brokers.items():
-            if broker.running:
-                with urllib.request.urlopen(broker.ready["metrics"], timeout=10) as page:
-                    if _IS_CONTROLLER in page.read():
-                        return node_id
+            if broker.running and _IS_CONTROLLER in self._page(node_id):
+                return node_id
         raise RuntimeError("no broker is the controller at the moment")
+
+    def until_applied_ms(self, share: float) -> float | None:
+        wanted = f'{_UNTIL_APPLIED}{{quantile="{share}"}} '
+        lines = self._page(self.active_controller()).decode().splitlines()
+        return next(float(line.removeprefix(wanted)) for line in lines if line.startswith(wanted))
+
+    def _page(self, node_id: int) -> bytes:
+        with urllib.request.urlopen(self._cluster.brokers[node_id].ready["metrics"], timeout=60) as page:
+            read: bytes = page.read()
+        return read
 
     def stop(self) -> None:
         self._cluster.stop()

@@ -2,7 +2,8 @@
 
 The clock and the load of Apache Kafka's own figures: the replicas of one partition are given another order, then the
 preferred leader is elected; the new leader is asked at once, on its client listener, to take one record. Load: 24
-connections to the brokers that lead six partitions, each with one batch of 1 MB in flight, acks=1.
+connections to the brokers that lead six partitions, each with one batch of 1 MB in flight, acks=1. Beside it, for ours:
+what of that time lies between the controller's decision and the brokers' word that they have carried it out.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _BATCH_BYTES, _RECORDS, _CONNECTIONS = 1_048_576, 1_000, 8
 _REASSIGN_VERSION, _ELECT_VERSION, _PRODUCE_VERSION = 0, 2, 9
 _SETTLED_S, _FOREVER_S, _WARM_S = 30.0, 3_600.0, 2.0
 _BOUND = 3.0
+_TRACED = {"p50": 0.5, "p99": 0.99}
 _NO_NEED = 84  # ELECTION_NOT_NEEDED: it has led already
 
 
@@ -134,9 +136,10 @@ def leadership_rows(side: Side, changes: int, bounded: bool) -> Iterator[Row]:
         side.create_topic(_LOAD_TOPIC, _LOAD_PARTITIONS, 1)
         moves = Moves(side)
         moves.milliseconds(max(3, changes // 10))
-        idle = moves.milliseconds(changes)
+        idle, traced_idle = moves.milliseconds(changes), _traced(side)
         with saturated(side):
             loaded = moves.milliseconds(changes)
+        traced = _traced(side)
         moves.close()
     finally:
         side.stop()
@@ -144,3 +147,10 @@ def leadership_rows(side: Side, changes: int, bounded: bool) -> Iterator[Row]:
     for label, share, bound in (("p50", 0.5, None), ("p99", 0.99, _BOUND if bounded else None)):
         at = min(len(idle) - 1, int(len(idle) * share))
         yield at_most(f"{name}, {label}, saturated / idle, ms", loaded[at], idle[at], bound)
+    for label, ours, theirs in zip(_TRACED, traced, traced_idle, strict=True):
+        if ours is not None and theirs is not None:
+            yield at_most(f"{side.name}: decision to LeaderAndIsr applied, {label}, ms", ours, theirs, None)
+
+
+def _traced(side: Side) -> list[float | None]:
+    return [side.until_applied_ms(share) for share in _TRACED.values()]

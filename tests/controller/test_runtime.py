@@ -758,3 +758,34 @@ def test_elections_that_find_no_room_are_made_when_there_is_some() -> None:
         await stop([controller, nodes[2]])
 
     asyncio.run(scenario())
+
+
+class Recorded:
+    def __init__(self) -> None:
+        self.values: list[float] = []
+
+    def record(self, value: float) -> None:
+        self.values.append(value)
+
+
+@pytest.mark.spec("C5")
+def test_each_broker_s_leader_and_isr_is_traced_from_its_decision(run: Callable[[Scenario], None]) -> None:
+    async def scenario(participant: Callable[[], Any]) -> None:
+        store, traced = participant(), Recorded()
+        await store.open_session()
+        await create_roots(store)
+        await register(store, registration(1))
+        cache = MetadataCache()
+        channels = RecordingChannels(cache, 1)
+        controller = Controller(1, store, Neighbours(channels, cache, until_applied=traced), inputs())
+        node = ControllerNode(1, store, controller, channels, cache, 0)
+        await controller.start()
+        await node.until(lambda: brokers_known(node) == {1})
+        assert traced.values == [], "UpdateMetadata is not traced"
+        await create(node, "t", factor=1)
+        await node.until(lambda: bool(traced.values))
+        assert len(traced.values) == len(channels.requests_to(1, LeaderAndIsrRequest))
+        assert all(0 < value < 10_000 for value in traced.values)
+        await controller.stop()
+
+    run(scenario)

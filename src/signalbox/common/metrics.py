@@ -57,6 +57,9 @@ class _Nothing:
         """Recorded by nobody."""
 
 
+NOT_RECORDED: Histogram = _Nothing()
+
+
 class NullMetrics:
     """Metrics that nobody reads: for tools and tests."""
 

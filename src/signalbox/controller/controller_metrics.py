@@ -15,6 +15,8 @@ from signalbox.controller.context import ControllerContext
 from signalbox.controller.partition_control import is_offline
 
 _GROUP = "kafka.controller"
+DECISION_TO_LEADER_AND_ISR = MetricName(_GROUP, "ControllerChannelManager", "DecisionToLeaderAndIsrAppliedMs")
+"""Ours: from the beginning of a decision to each broker's answer that it has carried it out."""
 
 
 class MeasuredQueue(Protocol):

@@ -23,6 +23,7 @@ from signalbox.common.forwarding_id import ForwardingId
 from signalbox.common.ids import TopicPartition
 from signalbox.common.lasting_trouble import LastingTrouble
 from signalbox.common.long_work import LongWork
+from signalbox.common.metrics import NOT_RECORDED, Histogram
 from signalbox.controller.answering import give_answer
 from signalbox.controller.broker_control import ask_for_replicas, brokers_changed
 from signalbox.controller.claim import Claim, still_holds, try_to_claim
@@ -54,6 +55,7 @@ from signalbox.metadata.store.port import FencedOut, MetadataStore, SessionLost,
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
+from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 
 log = logging.getLogger(__name__)
 
@@ -69,12 +71,15 @@ _NOBODY = -1
 @dataclass(frozen=True, slots=True)
 class Neighbours:
     """Whom the controller works with: channels to brokers, this broker's metadata, and a probe for dead brokers.
-    `tells_itself`: no broker runs on this node, so that the controller itself keeps the metadata up to date (F15)."""
+    `tells_itself`: no broker runs on this node, so that the controller itself keeps the metadata up to date (F15).
+    `until_applied` hears how many milliseconds lay between a decision's beginning and a broker's word that it has
+    carried out the LeaderAndIsr that came of it."""
 
     channels: BrokerChannels
     cache: MetadataCache
     probe: BrokerProbe | None = None
     tells_itself: bool = False
+    until_applied: Histogram = NOT_RECORDED
 
 
 class Controller:
@@ -256,7 +261,7 @@ class Controller:
 
     async def _take_turn(self, claim: Claim, context: ControllerContext) -> None:
         turn = Turn(context)
-        self._slice_start = self._clock.monotonic()
+        began = self._slice_start = self._clock.monotonic()
         try:
             await turn.run(self._queue.begin(turn), self._store, claim.fence, self._in_slices)
         except SharedMoved:
@@ -274,7 +279,7 @@ class Controller:
         self._context = turn.context
         self._queue.stored(turn)
         self._targets.follow(turn.context.brokers)
-        await self._in_slices(partial(self._tell_all, turn))
+        await self._in_slices(partial(self._tell_all, turn, began))
         self._knows = True
         for pending, decision in turn.decided:
             give_answer(pending, decision, self._neighbours.cache, self._spawn)
@@ -289,10 +294,10 @@ class Controller:
             if task.dead:
                 return outcome
 
-    def _tell_all(self, turn: Turn) -> None:
+    def _tell_all(self, turn: Turn, began: float) -> None:
         listener = self._inputs.settings.inter_broker_listener
         for broker_id, request in turn.batch.requests(turn.context, listener):
-            self._tell(broker_id, request)
+            self._tell(broker_id, request, began)
         if self._neighbours.tells_itself:
             for about in turn.batch.told_here(turn.context):
                 self._neighbours.cache.apply_update_metadata(about)
@@ -302,17 +307,19 @@ class Controller:
             await asyncio.sleep(0)
             self._slice_start = self._clock.monotonic()
 
-    def _tell(self, broker_id: int, request: Message) -> None:
+    def _tell(self, broker_id: int, request: Message, began: float) -> None:
         if self._targets.reaches(broker_id):
             told = asyncio.ensure_future(self._neighbours.channels.send(broker_id, request))
-            told.add_done_callback(partial(self._told, broker_id, request))
+            told.add_done_callback(partial(self._told, broker_id, request, began))
 
-    def _told(self, broker_id: int, request: Message, told: asyncio.Future[Message]) -> None:
+    def _told(self, broker_id: int, request: Message, began: float, told: asyncio.Future[Message]) -> None:
         if told.cancelled():
             return
         if (error := told.exception()) is not None:
             log.warning("broker %d was not told %s: %s", broker_id, type(request).__name__, error)
             return
+        if isinstance(request, LeaderAndIsrRequest):
+            self._neighbours.until_applied.record((self._clock.monotonic() - began) * 1_000)
         context = self._context
         if context is None or getattr(request, "controller_epoch", -1) != context.controller_epoch:
             return

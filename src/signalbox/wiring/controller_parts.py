@@ -7,7 +7,7 @@ from signalbox.client.peer_channels import PeerChannels
 from signalbox.common.clock import Clock
 from signalbox.common.ids import new_uuid
 from signalbox.common.metrics import Metrics
-from signalbox.controller.controller_metrics import measure_controller
+from signalbox.controller.controller_metrics import DECISION_TO_LEADER_AND_ISR, measure_controller
 from signalbox.controller.decision import Inputs, draw
 from signalbox.controller.runtime import Controller, Neighbours
 from signalbox.controller.settings import ControllerSettings
@@ -34,7 +34,7 @@ def build_controller(
     controller = Controller(
         config.node_id,
         store,
-        Neighbours(peers, cache, DeathProbe(), tells_itself=not config.runs_broker),
+        Neighbours(peers, cache, DeathProbe(), not config.runs_broker, metrics.histogram(DECISION_TO_LEADER_AND_ISR)),
         controller_inputs(config, policies, clock),
         clock,
     )

@@ -1,0 +1,294 @@
+"""Topics whose entries in the metadata store another program has damaged, on both stores: a controller is elected all
+the same, everything else works, nothing of these topics is lost, and they are back when the entries are mended."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from kazoo.client import KazooClient
+
+from signalbox.metadata.json_text import decode_json, encode_json
+from signalbox.metadata.layout import CONTROLLER_EPOCH, partition_state_path, topic_path
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.testing.chaos.state_reader import StateReader, state_in_file, state_in_zookeeper
+from signalbox.testing.process_cluster import ProcessCluster
+from signalbox.testing.zookeeper import ensemble
+from tests.system import provision
+from tests.system.clusters import BROKERS, QUICK, controller_id, metric
+from tests.system.test_damaged_entries import next_controller
+from tests.system.wire import dial
+from tests.waiting import until
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.spec("M3")]
+
+TOPICS = ("whole", "part", "well")
+ON_EACH = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
+RECORDS = 20  # in each partition
+COMMITTED = 7
+WHOLE, PART = topic_path("whole"), partition_state_path("part", 1)
+GARBAGE = b'{"version":3,"partitions":'
+
+
+@dataclass
+class Stored:
+    """A cluster and its store, which `write` changes as an operator does it by hand."""
+
+    cluster: ProcessCluster
+    state: StateReader
+    write: Callable[[str, bytes], object]
+
+    def data(self, path: str) -> bytes:
+        entry = self.state.entry(path)
+        assert entry is not None
+        assert entry.data is not None
+        return entry.data
+
+
+@pytest.fixture(params=["sqlite", "zookeeper"])
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stored]:
+    over = {**QUICK, "audit.enable": "false"}
+    if request.param == "sqlite":
+        file = tmp_path / "metadata.db"
+        with ProcessCluster(tmp_path, len(BROKERS), overrides=over) as cluster, state_in_file(file) as state:
+            yield Stored(cluster, state, partial(update, file))
+        return
+    provision.zookeeper()
+    with ensemble(tmp_path / "zookeeper") as (server,):
+        connect = f"{server.address}/damaged"
+        over["metadata.store"] = f"zookeeper:{connect}"
+        with ProcessCluster(tmp_path, len(BROKERS), overrides=over) as cluster, state_in_zookeeper(connect) as state:
+            zookeeper = KazooClient(connect)
+            zookeeper.start()
+            yield Stored(cluster, state, zookeeper.set)
+            zookeeper.stop()
+            zookeeper.close()
+
+
+def update(file: Path, path: str, data: bytes) -> None:
+    """The statement of docs/metadata-store.md."""
+    with closing(sqlite3.connect(file, isolation_level=None, timeout=30)) as database:
+        changed = database.execute(
+            "UPDATE entry SET data = ?, version = version + 1 WHERE path = ?", (data.decode(), path)
+        )
+        assert changed.rowcount == 1
+
+
+def test_a_controller_that_dies_leaves_damaged_topics_to_one_that_works(stored: Stored) -> None:
+    """The brokers that live know who leads: they go on."""
+    cluster = stored.cluster
+    fill(stored)
+    whole, part = stored.data(WHOLE), stored.data(PART)
+    logs = sizes(cluster)
+    for path in (WHOLE, PART, CONTROLLER_EPOCH):
+        stored.write(path, GARBAGE)
+    killed = controller_id(cluster)
+    next_controller(cluster)
+    expect_the_rest_to_work(stored)
+    for index, (leader, *_) in enumerate(ON_EACH):
+        if leader != killed:
+            produce(cluster, "whole", index, 1, acks="1")
+    cluster.start_broker(killed)
+    until(partial(is_only_named, cluster, killed), "a name at least")
+    until(partial(lacks_one_leader, cluster, killed), "leaders of the others")
+    expect_nothing_lost(stored, logs)
+
+    stored.write(WHOLE, whole)
+    stored.write(PART, with_next_epoch(part))
+    expect_all_to_be_back(stored, more=sum(leader != killed for leader, *_ in ON_EACH))
+
+
+def test_a_cluster_that_starts_on_damaged_topics_has_a_controller(stored: Stored) -> None:
+    """No broker knows anything of them but what lies in its log directory."""
+    cluster = stored.cluster
+    fill(stored)
+    whole, part = stored.data(WHOLE), stored.data(PART)
+    cluster.stop(graceful=False)
+    logs = sizes(cluster)
+    for path in (WHOLE, PART):
+        stored.write(path, GARBAGE)
+    cluster.start()
+    expect_the_rest_to_work(stored)
+    for node_id in BROKERS:
+        until(partial(is_only_named, cluster, node_id), "a name at least")
+        until(partial(lacks_one_leader, cluster, node_id), "leaders of the others")
+    expect_nothing_lost(stored, logs)
+
+    stored.write(PART, with_next_epoch(part))
+    stored.write(WHOLE, GARBAGE + b"{")  # not yet
+    until(lambda: unreadable(cluster) == 1, "one to be mended")
+    stored.write(WHOLE, whole)
+    expect_all_to_be_back(stored)
+
+
+def is_only_named(cluster: ProcessCluster, node_id: int) -> bool:
+    return metadata_errors(cluster, node_id, "whole") == [Error.LEADER_NOT_AVAILABLE]
+
+
+def lacks_one_leader(cluster: ProcessCluster, node_id: int) -> bool:
+    return metadata_errors(cluster, node_id, "part") == [Error.NONE, Error.LEADER_NOT_AVAILABLE, Error.NONE]
+
+
+def fill(stored: Stored) -> None:
+    """Records in every partition, and what a group has read of them."""
+    asking = admin(stored.cluster)
+    for future in asking.create_topics(
+        [NewTopic(name, len(ON_EACH), replica_assignment=ON_EACH) for name in TOPICS]
+    ).values():
+        future.result(30)
+    for name in TOPICS:
+        for index in range(len(ON_EACH)):
+            produce(stored.cluster, name, index, RECORDS)
+    with closing(consumer(stored.cluster)) as reading:
+        places = [TopicPartition(name, index, COMMITTED) for name in TOPICS for index in range(len(ON_EACH))]
+        reading.commit(offsets=places, asynchronous=False)
+    until(lambda: not stored.state.what_is_missing(len(BROKERS)), "a whole cluster")
+
+
+def expect_the_rest_to_work(stored: Stored) -> None:
+    """A controller is there, says what is damaged, works, and refuses what is about damaged topics."""
+    cluster = stored.cluster
+    until(lambda: unreadable(cluster) == 2, "a controller that knows what it cannot read")
+    log = cluster.brokers[controller_id(cluster)].log_file.read_text()
+    assert re.search(f"topic whole is set aside, .*: {WHOLE} holds no JSON", log)
+    assert re.search(rf"partitions \[1\] of topic part are left as they are .*: {PART} holds no JSON", log)
+    assert "Traceback" not in log
+    asking = admin(cluster)
+    until(partial(made, asking, "made-meanwhile"), "a new topic")
+    produce(cluster, "well", 0, 1)
+    error = refusal(asking.create_topics([NewTopic("whole", 1, 1)])["whole"].result)
+    assert error.code() == KafkaError.TOPIC_ALREADY_EXISTS
+    assert WHOLE in error.str()
+    for name in ("whole", "part"):
+        error = refusal(asking.delete_topics([name])[name].result)
+        assert error.code() == KafkaError.UNKNOWN
+
+
+def expect_nothing_lost(stored: Stored, logs: dict[str, int]) -> None:
+    """Entries as they were damaged, logs and committed offsets as they were before."""
+    assert stored.data(WHOLE) == stored.data(PART) == GARBAGE
+    now = sizes(stored.cluster)
+    assert {name: size for name, size in logs.items() if now.get(name, -1) < size} == {}
+    with closing(consumer(stored.cluster)) as reading:
+        places = [TopicPartition(name, index) for name in TOPICS for index in range(len(ON_EACH))]
+        until(partial(all_committed, reading, places), "what the group had read")
+
+
+def all_committed(reading: Consumer, places: list[TopicPartition]) -> bool:
+    """False while the coordinator is not there yet."""
+    try:
+        found = reading.committed(places, timeout=10)
+    except KafkaException:
+        return False
+    assert [each.offset for each in found] == [COMMITTED] * len(places)
+    return True
+
+
+def expect_all_to_be_back(stored: Stored, more: int = 0) -> None:
+    """Without a restart: led, in sync, readable from the first record on, and deleted when somebody wants that."""
+    cluster = stored.cluster
+    until(lambda: controller_id(cluster) != -1 and unreadable(cluster) == 0, "everything to be mended")
+    until(lambda: not stored.state.what_is_missing(len(BROKERS)), "a whole cluster")
+    for index in range(len(ON_EACH)):
+        produce(cluster, "whole", index, 1)
+    produce(cluster, "part", 1, 1)
+    assert count(cluster, "whole") == len(ON_EACH) * (RECORDS + 1) + more
+    assert count(cluster, "part") == len(ON_EACH) * RECORDS + 1
+    asking = admin(cluster)
+    asking.delete_topics(["whole"])["whole"].result(30)
+    until(lambda: not any("/whole-" in name and "delete" not in name for name in sizes(cluster)), "logs to go")
+
+
+def with_next_epoch(state: bytes) -> bytes:
+    """A state is mended with a leader epoch that no broker has seen: else they would take it for what they know."""
+    held = decode_json(state, PART)
+    return encode_json({**held, "leader": -1, "leader_epoch": held["leader_epoch"] + 1})
+
+
+def unreadable(cluster: ProcessCluster) -> float:
+    controller = controller_id(cluster)
+    name = "kafka_controller_kafkacontroller_unreadabletopiccount"
+    return -1 if controller == -1 else metric(cluster, controller, name)
+
+
+def sizes(cluster: ProcessCluster) -> dict[str, int]:
+    """Bytes of each segment of the test's topics, by its place."""
+    files = {
+        f"{node_id}/{file.parent.name}/{file.name}": file
+        for node_id, broker in cluster.brokers.items()
+        for file in (broker.folder / "data").glob("*/*.log")
+        if file.parent.name.rpartition("-")[0] in TOPICS
+    }
+    return {name: file.stat().st_size for name, file in files.items() if file.exists()}
+
+
+def admin(cluster: ProcessCluster) -> AdminClient:
+    return AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
+
+
+def consumer(cluster: ProcessCluster) -> Consumer:
+    settings = {"bootstrap.servers": cluster.bootstrap(), "group.id": "g", "log_level": 2}
+    return Consumer({**settings, "auto.offset.reset": "earliest", "enable.auto.commit": False})
+
+
+def produce(cluster: ProcessCluster, topic: str, index: int, records: int, acks: str = "all") -> None:
+    producer = Producer({"bootstrap.servers": cluster.bootstrap(), "acks": acks, "log_level": 2})
+    failed: list[KafkaError] = []
+    for number in range(records):
+        producer.produce(
+            topic, f"{number}", partition=index, on_delivery=lambda error, _: failed.append(error) if error else None
+        )
+    assert producer.flush(60) == 0
+    assert failed == []
+
+
+def count(cluster: ProcessCluster, topic: str) -> int:
+    """Records from the first to the last of every partition, read one by one."""
+    with closing(consumer(cluster)) as reading:
+        places = [TopicPartition(topic, index, 0) for index in range(len(ON_EACH))]
+        ends = sum(reading.get_watermark_offsets(each, timeout=30)[1] for each in places)
+        reading.assign(places)
+        found = 0
+        while found < ends:
+            message = reading.poll(30)
+            assert message is not None
+            assert message.error() is None
+            found += 1
+        return found
+
+
+def metadata_errors(cluster: ProcessCluster, node_id: int, topic: str) -> list[Error]:
+    """What one broker says of a topic: its error alone, or that of each partition."""
+    asked = MetadataRequest.MetadataRequestTopic(name=topic)
+    with dial(cluster, node_id) as wire:
+        answer = wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[asked], allow_auto_topic_creation=False))
+    [told] = answer.topics
+    if told.error_code:
+        return [Error.of(told.error_code)]
+    return [Error.of(each.error_code) for each in sorted(told.partitions, key=lambda each: each.partition_index)]
+
+
+def made(asking: AdminClient, topic: str) -> bool:
+    try:
+        asking.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
+    except KafkaException as error:
+        return bool(error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS)
+    return True
+
+
+def refusal(result: Callable[[float], object]) -> KafkaError:
+    with pytest.raises(KafkaException) as caught:
+        result(30)
+    error: KafkaError = caught.value.args[0]
+    return error

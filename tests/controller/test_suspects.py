@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import pytest
+
 from signalbox.common.endpoint import Endpoint
 from signalbox.controller.claim import try_to_claim
 from signalbox.controller.context import LiveBroker
@@ -107,3 +109,26 @@ def test_a_broker_that_has_registered_again_meanwhile_is_left_alone() -> None:
         assert entry.creation_id == again
 
     run_with_stores(2, scenario)
+
+
+def test_a_registration_that_a_full_store_keeps_is_tried_again_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "signalbox.controller.suspects")
+
+    async def scenario(shared: SharedEntries, own: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        await own.open_session()
+        broker, claim = await a_broker(other), (await try_to_claim(own, 1, 0)).claim
+        assert claim is not None
+        probe, tasks = Held(), list[asyncio.Task[None]]()
+        probe.let_go.set()
+        suspects = Suspects(own, probe, lambda work: tasks.append(asyncio.ensure_future(work)))
+        for room_bytes in (0, 0, 0, None):
+            shared.room_bytes = room_bytes
+            suspects.look_at_broker(broker, claim.fence, lambda broker: True)
+            await ended(tasks)
+        assert await own.read(broker_id_path(2)) is None
+
+    run_with_stores(2, scenario)
+    assert [each.message.partition(":")[0] for each in caplog.records] == [
+        "nothing is done about node 2, whose connections closed",
+        "broker 2 refuses connections",
+    ]

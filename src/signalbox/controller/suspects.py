@@ -7,10 +7,12 @@ with a new epoch, a controller that lives after all has lost its term.
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
 
+from signalbox.common.lasting_trouble import LastingTrouble
 from signalbox.controller.context import LiveBroker
 from signalbox.controller.ports import BrokerProbe
 from signalbox.controller.succession import claim_of_the_dead
@@ -34,6 +36,7 @@ class Suspects:
         self._probe = probe
         self._spawn = spawn
         self._looked_at: set[int] = set()
+        self._troubles: dict[int, LastingTrouble] = defaultdict(lambda: LastingTrouble(log, level=logging.INFO))
 
     def look_at_broker(self, broker: LiveBroker, fence: Fence, is_known: Callable[[LiveBroker], bool]) -> None:
         """For the active controller: remove the registration of a broker that is dead and still the one known then."""
@@ -55,7 +58,9 @@ class Suspects:
         try:
             await look()
         except (StoreError, BadEntry) as error:
-            log.info("nothing is done about node %d, whose connections closed: %s", node_id, error)
+            self._troubles[node_id].met(f"nothing is done about node {node_id}, whose connections closed: {error}")
+        else:
+            self._troubles.pop(node_id, None)
         finally:
             self._looked_at.discard(node_id)
 
@@ -68,8 +73,8 @@ class Suspects:
         # The news that it registered again may still be on its way here.
         registered = await self._store.read(broker_id_path(broker_id))
         if registered is not None and registered.creation_id == broker.broker_epoch:
-            log.info("broker %d refuses connections: its registration is removed before its session ends", broker_id)
             await self._store.commit([Delete(broker_id_path(broker_id))], fence)
+            log.info("broker %d refuses connections: its registration was removed before its session ended", broker_id)
 
     async def _depose_if_dead(self, probe: BrokerProbe, controller_id: int, found_dead: Callable[[int], None]) -> None:
         claim = await claim_of_the_dead(self._store, probe, controller_id)

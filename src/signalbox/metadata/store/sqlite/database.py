@@ -162,7 +162,9 @@ class Database:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    address = f"file:{quote(str(path.absolute()))}?mode=rw"
+    # psow, which is SQLite's default unless it was built otherwise: nothing is written to the log behind the frame that
+    # commits, so that a write that failed came before it.
+    address = f"file:{quote(str(path.absolute()))}?mode=rw&psow=1"
     return sqlite3.connect(address, uri=True, isolation_level=None, timeout=BUSY_WAIT_S)
 
 

@@ -12,6 +12,7 @@ from signalbox.broker.error_responses import failure
 from signalbox.common.audit_event import AuditEvent
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.file_slice import FileSlice
+from signalbox.common.ids import ZERO_UUID
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import KafkaError
@@ -45,7 +46,8 @@ def topic_id(topic: str) -> bytes:
 def update(
     brokers: Mapping[int, Iterable[str]], topics: Mapping[str, Mapping[int, tuple[int, list[int]]]] | None = None
 ) -> Update:
-    """What the controller says: brokers with their listeners, topics as partition → (leader, replicas)."""
+    """What the controller says: brokers with their listeners, topics as partition → (leader, replicas). One without
+    partitions is just named."""
     live = [
         Update.UpdateMetadataBroker(
             id=broker_id,
@@ -62,7 +64,7 @@ def update(
     states = [
         Update.UpdateMetadataTopicState(
             topic_name=topic,
-            topic_id=topic_id(topic),
+            topic_id=topic_id(topic) if partitions else ZERO_UUID,
             partition_states=[
                 Update.UpdateMetadataPartitionState(
                     partition_index=index, leader=leader, leader_epoch=5, isr=replicas, replicas=replicas

@@ -49,6 +49,12 @@ def test_another_listener_sees_another_cluster() -> None:
     assert [partition.error_code for partition in topic.partitions][:2] == [Error.NONE, Error.NONE]
 
 
+def test_a_topic_of_which_only_the_name_is_known_may_have_leaders_later() -> None:
+    image = cache_of(topics={"torn": {}}).image
+    topic = TopicView(image, "CLIENT", 13).topic(image.topics["torn"])
+    assert (topic.error_code, topic.partitions) == (Error.LEADER_NOT_AVAILABLE, [])
+
+
 def test_the_topic_itself() -> None:
     view = TopicView(CACHE.image, "CLIENT", 13)
     topic, internal = view.topic(CACHE.image.topics["t"]), view.topic(CACHE.image.topics["__consumer_offsets"])

@@ -38,6 +38,9 @@ class Bad(NamedTuple):
 
 
 HURT = topic_path("hurt")
+PORTLESS = (
+    b'{"version":5,"endpoints":["A://h:99999999999"],"listener_security_protocol_map":{"A":"PLAINTEXT"},"jmx_port":-1}'
+)
 KINDS = [
     Bad(HURT),
     Bad(HURT, None),
@@ -52,7 +55,7 @@ KINDS = [
     Bad("/brokers/ids/7"),
     Bad("/brokers/ids/nobody"),
     Bad("/brokers/ids/99999999999", b"{}"),
-    Bad("/brokers/ids/8", b'{"version":5,"endpoints":["A://h:99999999999"],"jmx_port":-1}'),
+    Bad("/brokers/ids/8", PORTLESS),
     Bad("/brokers/seqid", said=False),
     Bad("/signalbox_controllers/9"),
     Bad("/signalbox_controllers/nobody", said=False),

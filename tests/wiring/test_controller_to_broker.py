@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.delta import FULL
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest as Update
 from signalbox.wiring.controller_to_broker import ControlRequests
 from tests.broker.asking import update
@@ -47,6 +48,18 @@ def test_the_offsets_topics_size_is_told_when_it_is_spoken_of() -> None:
     assert control.update_metadata(update({1: ["CLIENT"]}, offsets), 8).error_code == 0
     control.update_metadata(update({1: ["CLIENT"]}), 8)
     assert (coordinator.counts, cache.image.is_alive(1)) == ([3], True)
+
+
+def test_a_topic_whose_entry_is_damaged_is_neither_empty_nor_gone() -> None:
+    """Groups stay on the partitions they are on, and keep the offsets they have committed."""
+    control, _, coordinator, _ = requests()
+    whole = {"__consumer_offsets": {index: (1, [1]) for index in range(3)}, "t": {0: (1, [1])}}
+    named: dict[str, dict[int, tuple[int, list[int]]]] = {"__consumer_offsets": {}, "t": {}}
+    for topics in (named, whole, named):
+        told = update({1: ["CLIENT"]}, topics)
+        told.type = FULL
+        control.update_metadata(told, 8)
+    assert (coordinator.counts, coordinator.deleted) == ([3, 3], [])
 
 
 def test_topics_that_are_gone_take_their_offsets_with_them() -> None:

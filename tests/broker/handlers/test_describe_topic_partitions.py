@@ -20,7 +20,7 @@ TOPICS = {
 
 def ask(*names: str, cursor: tuple[str, int] | None = None, limit: int = 2000, **more: Any) -> Any:
     handler = DescribeTopicPartitionsHandler(
-        cache_of(topics=TOPICS), more.get("authorizer", ALLOW_ALL), more.get("most", 2000)
+        cache_of(topics=more.get("topics", TOPICS)), more.get("authorizer", ALLOW_ALL), more.get("most", 2000)
     )
     body = DescribeTopicPartitionsRequest(
         topics=[DescribeTopicPartitionsRequest.TopicRequest(name=name) for name in names],
@@ -57,6 +57,14 @@ def test_page_after_page_gives_each_partition_once(limit: int, most: int) -> Non
         pages += 1
         assert pages < 10
     assert found == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1), ("c", 0)]
+
+
+def test_a_topic_of_which_only_the_name_is_known() -> None:
+    answer = ask("torn", "a", topics={**TOPICS, "torn": {}})
+    assert [(topic.name, topic.error_code) for topic in answer.topics] == [
+        ("a", Error.NONE),
+        ("torn", Error.LEADER_NOT_AVAILABLE),
+    ]
 
 
 def test_cursors() -> None:

@@ -58,6 +58,15 @@ def test_coordinators_that_do_not_exist_here(version: int, key_type: int) -> Non
     assert batched.coordinators[0].error_code == Error.INVALID_REQUEST
 
 
+def test_an_offsets_topic_of_which_only_the_name_is_known_is_not_made_anew() -> None:
+    """Its entry in the store is damaged: how many partitions it has, and so who coordinates, is not known."""
+    creation = Creation()
+    answer = ask(
+        FindCoordinatorRequest(key="g"), 3, cache=cache_of(topics={"__consumer_offsets": {}}), creation=creation
+    )
+    assert (answer.error_code, creation.asked) == (Error.COORDINATOR_NOT_AVAILABLE, [])
+
+
 @pytest.mark.spec("F10", "F11")
 def test_a_missing_topic_is_created_by_the_broker_itself() -> None:
     creation = Creation((Error.POLICY_VIOLATION, "RequiredTags refused it"))

@@ -70,6 +70,15 @@ def test_only_the_listeners_addresses_leave_the_house(version: int) -> None:
     assert [(b.node_id, b.host) for b in inside.brokers] == [(n, f"replication{n}") for n in (1, 2, 3)]
 
 
+@pytest.mark.parametrize("version", range(14))
+def test_a_topic_of_which_only_the_name_is_known_is_asked_for_again(version: int) -> None:
+    """Its entry in the store is damaged. Nobody makes it anew."""
+    creation = Creation()
+    answer = ask(by_name("torn"), version, creation=creation, cache=cache_of(topics={"torn": {}}))
+    assert (found(answer), answer.topics[0].partitions) == ([("torn", Error.LEADER_NOT_AVAILABLE)], [])
+    assert creation.asked == []
+
+
 def test_the_rest_of_the_answer() -> None:
     answer = ask(MetadataRequest(topics=None), 13)
     assert (answer.cluster_id, answer.brokers[0].rack) == ("cluster", "rack1")

@@ -228,6 +228,7 @@ def test_a_claim_without_a_session_would_never_end(caplog: pytest.LogCaptureFixt
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         await store.open_session()
         await store.commit([Create(CONTROLLER, b'{"version":2,"brokerid":7,"timestamp":"1"}')])
+        await store.commit([Create(f"{CONTROLLER}/note"), Create(f"{CONTROLLER}/note/below")])
         await claimed(store, 1)
 
     run_with_stores(1, scenario)

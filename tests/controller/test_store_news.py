@@ -226,7 +226,9 @@ def test_a_damaged_topic_that_is_mended_is_news() -> None:
     run_with_stores(2, scenario)
 
 
-def test_a_registration_that_cannot_be_read_is_none() -> None:
+def test_a_registration_that_cannot_be_read_is_none(caplog: pytest.LogCaptureFixture) -> None:
+    """It is said once, however often the others change, and taken in when it is mended."""
+
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         reader = Reader()
         await store.open_session()
@@ -238,6 +240,11 @@ def test_a_registration_that_cannot_be_read_is_none() -> None:
         news.look_at_brokers()
         await reader.news.wait()
         assert reader.brokers == [[2]]
+        await register(store, registration(3))
+        await reader.until([2, 3], "brokers")
+        assert caplog.text.count("/brokers/ids/1 holds no JSON") == 1
+        await store.commit([Write(broker_id_path(1), registration(1).encode())])
+        await reader.until([1, 2, 3], "brokers")
         assert not reader.errors
         news.close()
 

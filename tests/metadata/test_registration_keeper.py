@@ -13,7 +13,7 @@ from signalbox.metadata.layout import broker_id_path, controller_id_path
 from signalbox.metadata.registration import BrokerRegistration, decode_registration
 from signalbox.metadata.registration_keeper import BrokerIdTaken, RegistrationKeeper
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Delete
+from signalbox.metadata.store.port import Delete, Write
 from tests.metadata.participants import run_with_stores
 
 BROKER = BrokerRegistration(broker_id=1, endpoints=(Endpoint("CLIENT", "h", 1, SecurityProtocol.PLAINTEXT),))
@@ -55,6 +55,30 @@ def test_registered_as_kafka_does_it() -> None:
         await keeper.stop()
 
     run_with_stores(1, scenario)
+
+
+@pytest.mark.parametrize("damage", [b"?", b"{}", None])
+def test_a_registration_that_was_written_over_is_written_anew(
+    damage: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is the node's own, and nobody else knows what belongs there. The broker epoch stays."""
+
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        epochs, news = Epochs(), asyncio.Event()
+        keeper = RegistrationKeeper(store, epochs)
+        await store.open_session()
+        await keeper.register(BROKER)
+        await other.commit([Write(PATH, damage)])
+        other.watch(PATH, news.set)
+        while (entry := await other.read(PATH)) is None or entry.data == damage:
+            await news.wait()
+            news.clear()
+        assert decode_registration(1, entry.data) == BROKER
+        assert epochs.seen == [keeper.broker_epoch]
+        await keeper.stop()
+
+    run_with_stores(2, scenario)
+    assert f"{PATH} " in caplog.text
 
 
 def test_a_lost_session_and_a_removed_registration_are_made_good() -> None:

@@ -91,6 +91,9 @@ async def try_to_claim(
         holder = _holder(entry)
         if holder is not None and holder != node_id and entry.creation_id != dead_claim:
             return Standing(holder)
+        if holder is None:  # only then can something stand below it: never below an entry of a session
+            below = (await store.read_tree(CONTROLLER)).keys() - {CONTROLLER}
+            operations += [Delete(path) for path in sorted(below, reverse=True)]
         operations.append(Delete(CONTROLLER, entry.version))
     if epoch is None:
         try:

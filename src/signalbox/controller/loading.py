@@ -47,10 +47,11 @@ _TOPICS_PER_BREATH = 50  # decoded in one go; then the event loop gets its turn
 
 async def load_brokers(store: MetadataStore) -> dict[int, LiveBroker]:
     """All registered brokers with their epochs. Registrations not yet written are left out."""
-    return _brokers(await store.read_tree(layout.BROKER_IDS))
+    return brokers_of(await store.read_tree(layout.BROKER_IDS), set())
 
 
-def _brokers(tree: Mapping[str, Entry]) -> dict[int, LiveBroker]:
+def brokers_of(tree: Mapping[str, Entry], said: set[str]) -> dict[int, LiveBroker]:
+    """The same of entries that were read. What is wrong with others is said in the log, and once: it joins `said`."""
     brokers = {}
     for path, entry in tree.items():
         if path.startswith(f"{layout.BROKER_IDS}/") and entry.data is not None:
@@ -60,7 +61,9 @@ def _brokers(tree: Mapping[str, Entry]) -> dict[int, LiveBroker]:
                     raise BadEntry(f"{path} is named after no broker id")
                 registration = decode_registration(int(name), entry.data)
             except BadEntry as error:
-                log.error("a registration is left out of the cluster: %s", error)
+                if str(error) not in said:
+                    log.error("a registration is left out of the cluster: %s", error)
+                said.add(str(error))
             else:
                 brokers[registration.broker_id] = LiveBroker(registration, entry.creation_id)
     return brokers
@@ -156,7 +159,7 @@ async def load_part(store: MetadataStore, controller_id: int, paths: Iterable[st
     return ControllerContext(
         controller_id=controller_id,
         controller_epoch=-1,
-        brokers=_brokers(tree),
+        brokers=brokers_of(tree, set()),
         topics=dict.fromkeys(names, _UNREAD_TOPIC) | topics_of(tree),
         collision_names={collision_name(name): name for name in names},
         configs=_configs(tree),

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import LiveBroker
 from signalbox.controller.damage import TopicDamage
-from signalbox.controller.loading import load_brokers, load_controllers
+from signalbox.controller.loading import brokers_of, load_controllers
 from signalbox.controller.topic_loading import has_changed
 from signalbox.metadata import layout
 from signalbox.metadata.feature_levels import LevelRanges
@@ -71,7 +72,8 @@ class StoreNews:
         self._cancel: list[Callable[[], None]] = []
         self._is_open = False
         self._again: dict[str, bool] = {}
-        self._registrations: dict[int, Callable[[], None]] = {}
+        self._registrations: dict[str, Callable[[], None]] = {}
+        self._said: set[str] = set()  # of registrations that cannot be read
         self._told: Mapping[int, LiveBroker] | None = None
         self._damaged: Mapping[str, TopicDamage] = {}
 
@@ -150,9 +152,10 @@ class StoreNews:
             del self._again[subject]
 
     async def _read_brokers(self) -> None:
-        brokers = await load_brokers(self._store)
+        tree = await self._store.read_tree(layout.BROKER_IDS)
+        brokers = brokers_of(tree, self._said)
         if self._is_open:
-            self._watch_registrations(brokers)
+            self._watch_registrations(tree.keys() - {layout.BROKER_IDS})
             if brokers != self._told:
                 self._told = brokers
                 self._reader.brokers_are(brokers)
@@ -166,13 +169,13 @@ class StoreNews:
         if await has_changed(self._store, self._damaged) and self._is_open:
             self._reader.damage_changed()
 
-    def _watch_registrations(self, brokers: Mapping[int, LiveBroker]) -> None:
-        """What a broker says about itself can change while it lives (its listeners: KIP-226)."""
-        for broker_id in self._registrations.keys() - brokers.keys():
-            self._registrations.pop(broker_id)()
-        for broker_id in brokers.keys() - self._registrations.keys():
-            path = layout.broker_id_path(broker_id)
-            self._registrations[broker_id] = self._store.watch(path, self.look_at_brokers)
+    def _watch_registrations(self, paths: AbstractSet[str]) -> None:
+        """What a broker says about itself can change while it lives (its listeners: KIP-226), and what cannot be read
+        can be mended."""
+        for path in self._registrations.keys() - paths:
+            self._registrations.pop(path)()
+        for path in paths - self._registrations.keys():
+            self._registrations[path] = self._store.watch(path, self.look_at_brokers)
             self._again[layout.BROKER_IDS] = True  # it may have changed between the look and the watch
 
     async def _read_log_dirs(self) -> None:

@@ -1,4 +1,4 @@
-"""Keeps one node registered: through a lost session, and through a registration that somebody removed.
+"""Keeps one node registered: through a lost session, and through a registration that somebody removed or damaged.
 
 The broker epoch is the creation id of the registration, so every new registration has a larger one. When the id is
 taken by another session, the keeper waits for that session to end (a quick restart of the same broker finds its own
@@ -16,9 +16,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.layout import broker_id_path
-from signalbox.metadata.registration import VERSION_WITH_FEATURES, BrokerRegistration
-from signalbox.metadata.store.port import Create, KeyExists, MetadataStore, SessionLost, StoreError, Write
+from signalbox.metadata.registration import VERSION_WITH_FEATURES, BrokerRegistration, decode_registration
+from signalbox.metadata.store.port import Create, Entry, KeyExists, MetadataStore, SessionLost, StoreError, Write
 
 log = logging.getLogger(__name__)
 
@@ -144,6 +145,18 @@ class RegistrationKeeper:
             await self._pause()
             log.info("registering %s again", path)
             await self._create(self._registration)
+        elif (damage := self._damage(entry)) is not None:
+            log.error("what this node says of itself was written over, it is written anew: %s", damage)
+            await self._store.commit([Write(path, self._registration.encode(self._version), entry.version)])
+
+    def _damage(self, entry: Entry) -> BadEntry | None:
+        """Another program's hand: nobody could reach a node whose registration cannot be read."""
+        assert self._registration is not None
+        try:
+            decode_registration(self._registration.broker_id, entry.data)
+        except BadEntry as error:
+            return error
+        return None
 
     async def _pause(self) -> None:
         """None before the first time, or after a registration that lasted."""

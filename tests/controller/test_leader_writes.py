@@ -11,10 +11,11 @@ import pytest
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import LeadersAnnounced, MetadataAnnounced
-from signalbox.controller.leader_writes import learn_states, moved_by, states_changed
+from signalbox.controller.leader_writes import learn_of_gone, learn_states, moved_by, states_changed
 from signalbox.controller.replay import replay
 from signalbox.metadata.layout import partition_path, partition_state_path, partitions_path, topic_path
 from signalbox.metadata.partition_state import PartitionState
+from signalbox.metadata.registration import VERSION_WITH_FEATURES, VERSION_WITHOUT_FEATURES
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, Operation, VersionConflict, Write
 from tests.controller.cluster import inputs
@@ -36,23 +37,23 @@ def written(context: ControllerContext, *isr: int, versions: int = 1) -> Partiti
 
 def test_a_leaders_isr_is_taken_over_and_told_by_update_metadata_alone() -> None:
     context = three()
-    decision = states_changed(context, {tp(0): written(context, 1, 2, versions=2)})
+    decision = states_changed(context, inputs(), {tp(0): written(context, 1, 2, versions=2)})
     assert told(after(context, decision).state(tp(0))) == "1/7/5 isr 1 2"
-    assert decision.effects == (MetadataAnnounced((tp(0),)),)
+    assert decision.effects == (MetadataAnnounced((tp(0),)), LeadersAnnounced(()))
     assert replay(context, decision.records)[1] == [], "it stands in the store already"
 
 
 def test_what_is_known_or_older_or_of_no_topic_changes_nothing() -> None:
     context = three()
     for found in ({tp(0): written(context, 1, versions=0)}, {tp(0): written(context, 1, versions=-1)}):
-        assert states_changed(context, found) == states_changed(context, {})
+        assert states_changed(context, inputs(), found) == states_changed(context, inputs(), {})
     unknown = {tp(9): written(context, 1), TopicPartition("gone", 0): written(context, 1)}
-    assert states_changed(context, unknown) == states_changed(context, {})
+    assert states_changed(context, inputs(), unknown) == states_changed(context, inputs(), {})
 
 
 def test_a_reassignment_that_waited_for_this_isr_ends() -> None:
     context = make_context(1, 2, 3, 4, topics={"t": {0: "4 1* 2 isr 1 2 adding 4 removing 2"}})
-    decision = states_changed(context, {tp(0): written(context, 1, 2, 4)})
+    decision = states_changed(context, inputs(), {tp(0): written(context, 1, 2, 4)})
     settled = after(context, decision)
     assert placed(settled) == "4 1 removed 2"
     assert told(settled.state(tp(0))) == "1/8/5 isr 1 4"
@@ -60,6 +61,18 @@ def test_a_reassignment_that_waited_for_this_isr_ends() -> None:
     assert isinstance(write, Write)
     assert write.expected_version == 4, "on top of what the leader wrote"
     assert any(isinstance(effect, LeadersAnnounced) for effect in decision.effects)
+
+
+def test_who_is_gone_leaves_the_isr_that_its_leader_let_it_into() -> None:
+    context = make_context(1, 2, topics={"t": {0: "1* 2 3 isr 1 2"}})
+    found = {tp(0): written(context, 1, 2, 3)}
+    decision = states_changed(context, inputs(), found)
+    assert told(after(context, decision).state(tp(0))) == "1/8/5 isr 1 2"
+    assert LeadersAnnounced((tp(0),)) in decision.effects
+    deleting = replace(context, deleting={"t": frozenset()})
+    assert told(after(deleting, states_changed(deleting, inputs(), found)).state(tp(0))) == "1/7/4 isr 1 2 3"
+    offline = replace(three(), offline_replicas={3: frozenset({tp(0)})})
+    assert told(after(offline, states_changed(offline, inputs(), found)).state(tp(0))) == "1/8/5 isr 1 2"
 
 
 def test_a_conflict_at_a_state_names_all_states_of_the_commit() -> None:
@@ -76,26 +89,60 @@ def test_a_conflict_at_a_state_names_all_states_of_the_commit() -> None:
     assert moved_by(VersionConflict(topic_path("t"), "has another version"), operations) is None
 
 
-def test_only_known_partitions_are_read_and_only_news_is_a_decision() -> None:
-    class Store(MemoryMetadataStore):
-        asked: tuple[str, ...] = ()
+class Store(MemoryMetadataStore):
+    """Topic t with one partition, whose state was written four times; remembers what was read."""
 
-        async def read(self, path: str) -> Any:
-            self.asked += (path,)
-            return await super().read(path)
+    asked: tuple[str, ...] = ()
 
+    async def read(self, path: str) -> Any:
+        self.asked += (path,)
+        return await super().read(path)
+
+    @classmethod
+    async def opened(cls, context: ControllerContext, *isr: int, writes: int = 4) -> Store:
+        store = cls(SharedEntries())
+        folders = ("/brokers", "/brokers/topics", topic_path("t"), partitions_path("t"), partition_path("t", 0))
+        await store.commit([Create(path) for path in (*folders, STATE)])
+        for _ in range(writes):
+            await store.commit([Write(STATE, written(context, *isr).encode())])
+        return store
+
+
+STATE = partition_state_path("t", 0)
+
+
+@pytest.mark.parametrize("version", [VERSION_WITHOUT_FEATURES, VERSION_WITH_FEATURES])
+def test_before_a_brokers_end_is_decided_states_are_read_if_any_leader_may_write_them(version: int) -> None:
     async def run() -> None:
-        context, store = three(), Store(SharedEntries())
-        for path in ("/brokers", "/brokers/topics", topic_path("t"), partitions_path("t"), partition_path("t", 0)):
-            await store.commit([Create(path)])
-        path = partition_state_path("t", 0)
-        await store.commit([Create(path)])
-        for _ in range(3):  # as old as the context
-            await store.commit([Write(path, written(context, 1).encode())])
+        context = three()
+        leader = context.brokers[1]
+        registered = replace(leader, registration=replace(leader.registration, version=version))
+        context = replace(context, brokers={**context.brokers, 1: registered})
+        store = await Store.opened(context, 1, 3)
+        now = {1: registered, 3: context.brokers[3]}
+        learn = await learn_of_gone(store, context, now)
+        if version == VERSION_WITH_FEATURES:
+            assert (learn, store.asked) == (None, ())
+            return
+        assert learn is not None
+        assert told(after(context, learn(context, inputs())).state(tp(0))) == "1/7/4 isr 1 3"
+        store.asked = ()
+        assert await learn_of_gone(store, context, context.brokers) is None
+        assert store.asked == (), "nobody is gone"
+        restarted = {**context.brokers, 2: replace(context.brokers[2], broker_epoch=999)}
+        assert await learn_of_gone(store, context, restarted) is not None
+
+    asyncio.run(run())
+
+
+def test_only_known_partitions_are_read_and_only_news_is_a_decision() -> None:
+    async def run() -> None:
+        context = three()
+        store = await Store.opened(context, 1, writes=3)  # as old as the context
         named = [tp(0), TopicPartition("../etc", 0), tp(5), tp(0), TopicPartition("gone", 1)]
         assert await learn_states(store, context, named) is None
-        assert store.asked == (path,)
-        await store.commit([Write(path, written(context, 1).encode())])
+        assert store.asked == (STATE,)
+        await store.commit([Write(STATE, written(context, 1).encode())])
         learn = await learn_states(store, context, named)
         assert learn is not None
         assert told(after(context, learn(context, inputs())).state(tp(0))) == "1/7/4 isr 1"

@@ -31,6 +31,7 @@ from signalbox.metadata.layout import (
 )
 from signalbox.metadata.log_dir_event import report_log_dir_failure
 from signalbox.metadata.partition_state import decode_partition_state
+from signalbox.metadata.registration import VERSION_WITHOUT_FEATURES
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, FencedOut, Operation, Write
 from signalbox.protocol.api_table import ApiKey
@@ -335,6 +336,35 @@ def test_a_leader_that_dies_before_it_tells_of_its_isr(run: Callable[[Scenario],
         assert context is not None
         assert told(context.state(tp(1))) == "1/1/2 isr 1"
         assert context.controller_epoch == 1, "in the same term"
+        await stop([controller, nodes[2]])
+
+    run(scenario)
+
+
+@pytest.mark.spec("M2", "M3")
+def test_a_follower_that_dies_in_an_isr_that_nobody_was_told_of(run: Callable[[Scenario], None]) -> None:
+    """It would stay there until it is found to lag, and nothing would be acknowledged meanwhile."""
+
+    async def scenario(participant: Callable[[], Any]) -> None:
+        nodes = await start_three(participant)
+        controller, old = nodes[0], participant()
+        await old.open_session()
+        path = broker_id_path(4)
+        payload = registration(4).encode(VERSION_WITHOUT_FEATURES)
+        await old.commit([Create(path, of_session=True), Write(path, payload, 0)])
+        await controller.until(lambda: 4 in brokers_known(controller))
+        await create(controller, "t")
+        await lead_by_hand(old, 1)
+        await announce_isr_changes(old, [tp(0)])
+        await controller.until(lambda: controller.cache.image.topics["t"].partitions[0].isr == (1,))
+        await lead_by_hand(old, 1, 2)
+        await nodes[1].controller.stop()
+        nodes[1].store.abandon()
+        await controller.until(lambda: brokers_known(controller) == {1, 3, 4})
+        context = controller.controller.context
+        assert context is not None
+        assert told(context.state(tp(0))) == "1/1/3 isr 1"
+        assert context.controller_epoch == 1
         await stop([controller, nodes[2]])
 
     run(scenario)

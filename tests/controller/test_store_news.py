@@ -43,7 +43,7 @@ class Reader:
         self.changes = 0
         self.news = asyncio.Event()
 
-    def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
+    async def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
         self.brokers.append(sorted(brokers))
         self.news.set()
 

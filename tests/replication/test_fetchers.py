@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from signalbox.replication.config_rows import ReplicationConfig
 from tests.replication.memory_cluster import MemoryCluster
 
@@ -29,6 +31,24 @@ def test_a_closed_broker_follows_nobody(tmp_path: Path) -> None:
     assert len(cluster.brokers[2].manager.fetchers) == 0
     cluster.elect(1)
     assert len(cluster.brokers[2].manager.fetchers) == 0
+
+
+@pytest.mark.spec("M2")
+def test_a_broker_that_leaves_goes_on_until_it_is_told_otherwise(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1, 2, 3])
+    cluster.create([1, 2, 3])
+    cluster.run()
+    leaving = cluster.brokers[3]
+    leaving.manager.fetchers.follow_no_more()
+    cluster.produce(1, b"x")
+    cluster.run()
+    assert leaving.partition().local_log(as_leader=False).log_end_offset == 1
+    cluster.elect(2, isr=[2, 1])
+    cluster.produce(2, b"y")
+    cluster.run()
+    assert leaving.partition().leader_epoch == 1
+    assert leaving.partition().local_log(as_leader=False).log_end_offset == 1
+    assert set(cluster.brokers[2].partition().isr) == {1, 2}
 
 
 def test_another_number_of_fetchers_deals_the_partitions_anew(tmp_path: Path) -> None:

@@ -67,14 +67,14 @@ def notify(zookeeper: KazooClient, *named: tuple[str, int]) -> str:
     return path
 
 
-def shown(cluster: ProcessCluster, partition: int) -> dict[int, tuple[int, ...]]:
-    """The ISR as each running broker's Metadata has it."""
+def shown(cluster: ProcessCluster, partition: int, topic: str = TOPIC) -> dict[int, tuple[int, ...]]:
+    """The ISR as the Metadata of each broker that is awake has it."""
     found = {}
     for node_id, broker in cluster.brokers.items():
-        if not broker.running:
+        if not broker.running or broker.stopped_by_signal:
             continue
         with dial(cluster, node_id) as wire:
-            topics = [MetadataRequest.MetadataRequestTopic(name=TOPIC)]
+            topics = [MetadataRequest.MetadataRequestTopic(name=topic)]
             answer = wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=topics))
         [found[node_id]] = [
             tuple(sorted(each.isr_nodes)) for each in answer.topics[0].partitions if each.partition_index == partition

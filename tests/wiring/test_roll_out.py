@@ -30,9 +30,10 @@ from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.replication.stored_isr import StoredIsr
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.policies import Policies
-from signalbox.wiring.roll_out import NotIntersected, build_roll_out, inter_broker_protocol
+from signalbox.wiring.roll_out import NotIntersected, build_roll_out, build_stored_isr, inter_broker_protocol
 from tests.wiring.settings import config_of
 
 pytestmark = pytest.mark.spec("F17")
@@ -214,3 +215,15 @@ def test_from_the_gate_on_there_is_the_controller_alone() -> None:
     above, under = build("3.4"), build("3.3")
     assert (above.forwards, above.changes, above.creation) == (True, controller, controller)
     assert (under.forwards, under.changes is controller, under.creation.is_active) == (False, False, True)
+
+
+@pytest.mark.spec("M2")
+def test_leaders_store_their_isr_below_the_earlier_gate() -> None:
+    store = MemoryMetadataStore(SharedEntries())
+
+    def build(version: str) -> StoredIsr | None:
+        config = config_of(**{INTER_BROKER_PROTOCOL_KEY.replace(".", "__"): version})
+        return build_stored_isr(config, store, SystemClock())
+
+    assert isinstance(build("2.6"), StoredIsr)
+    assert build("2.7") is build("3.9") is None

@@ -25,6 +25,7 @@ _ORDER = {release: number for number, release in enumerate(_RELEASES)}
 
 FORWARDING_FROM = "3.4"
 _FEATURES_REGISTERED_FROM = "2.7"
+_PARTITIONS_ALTERED_FROM = "2.7"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,12 @@ class InterBrokerProtocol:
     def registers_features(self) -> bool:
         """Whether a broker's registration is of version 5; of version 4 below (KIP-584)."""
         return self._is_from(_FEATURES_REGISTERED_FROM)
+
+    @property
+    def alters_partitions(self) -> bool:
+        """Whether leaders ask the controller for another ISR (AlterPartition, KIP-497). Below, they write it into the
+        store by themselves and tell the controller afterwards."""
+        return self._is_from(_PARTITIONS_ALTERED_FROM)
 
     def _is_from(self, release: str) -> bool:
         return _ORDER[self.release] >= _ORDER[release]

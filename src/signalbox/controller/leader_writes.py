@@ -4,8 +4,9 @@ below 2.7, before KIP-497).
 A leader changes its own ISR by one write of the state that names the version it knows, as the controller does, so that
 of two writers who do not know of each other the second is refused. Of what leaders wrote the controller hears by their
 notifications, some seconds later; or, before that, when it wants to write such a state and is refused (`StatesMoved`):
-then it learns the states and decides again, in the same term. Brokers are told by UpdateMetadata alone: leader and
-leader epoch are what they were. A reassignment that waited for this ISR ends with it.
+then it learns the states and decides again, in the same term. Before it decides what the end of a broker means it looks
+by itself: who is in an ISR unknown to it would stay there. Brokers are told by UpdateMetadata alone: leader and leader
+epoch are what they were. A reassignment that waited for this ISR ends with it, and members that are gone leave it.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from signalbox.common.ids import TopicPartition
-from signalbox.controller.context import ControllerContext
+from signalbox.controller.context import ControllerContext, LiveBroker
 from signalbox.controller.control_answers import Follow
-from signalbox.controller.decision import Decision, MetadataAnnounced
+from signalbox.controller.decision import Decision, Inputs, LeadersAnnounced, MetadataAnnounced
+from signalbox.controller.partition_control import take_replicas_offline
 from signalbox.controller.reassignment import finish_moves
-from signalbox.controller.records import PartitionStateLearnt
+from signalbox.controller.records import PartitionStateChanged, PartitionStateLearnt
+from signalbox.controller.replay import preview
 from signalbox.metadata.layout import partition_of_state
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.partition_states import read_partition_states
@@ -50,22 +53,61 @@ async def learn_states(
     not know have no states that matter. StoreError."""
     known = [each for each in dict.fromkeys(partitions) if context.state(each) is not None]
     found = await read_partition_states(store, known)
-    return (lambda now, inputs: states_changed(now, found)) if _newer(context, found) else None
+    return (lambda now, inputs: states_changed(now, inputs, found)) if _newer(context, found) else None
+
+
+async def learn_of_gone(
+    store: MetadataStore, context: ControllerContext, now: Mapping[int, LiveBroker]
+) -> Follow | None:
+    """The same for all partitions on brokers that are gone or restarted, of `context`'s, when `now` is what the store
+    has: none as long as all leaders ask the controller."""
+    before = context.brokers
+    if all(broker.registration.alters_partitions for broker in (*before.values(), *now.values())):
+        return None
+    failed = {each for each in before if each not in now or now[each].broker_epoch != before[each].broker_epoch}
+    return await learn_states(
+        store, context, (each for each in context.partitions() if failed & {*context.replicas(each)})
+    )
 
 
 def _newer(context: ControllerContext, found: States) -> dict[TopicPartition, PartitionState]:
     return {
         partition: state
         for partition, state in found.items()
-        if (known := context.state(partition)) is not None and state.partition_epoch > known.partition_epoch
+        if (known := context.state(partition)) is not None
+        and state.partition_epoch > known.partition_epoch
+        and not context.left_alone(partition)
     }
 
 
-def states_changed(context: ControllerContext, found: States) -> Decision:
+def states_changed(context: ControllerContext, inputs: Inputs, found: States) -> Decision:
     """Takes over what is newer than the context, which may have moved on since the states were read."""
     changed = [PartitionStateLearnt(partition, state) for partition, state in _newer(context, found).items()]
     if not changed:
         return Decision()
     partitions = tuple(each.partition for each in changed)
-    arrived = finish_moves(context, changed, partitions)
-    return Decision(records=(*changed, *arrived.records), effects=(MetadataAnnounced(partitions), *arrived.effects))
+    settled = preview(context, changed)
+    losses = [loss for each in partitions for loss in _without_the_gone(settled, inputs, each)]
+    arrived = finish_moves(preview(settled, losses), partitions=partitions)
+    return Decision(
+        records=(*changed, *losses, *arrived.records),
+        effects=(
+            MetadataAnnounced(partitions),
+            LeadersAnnounced(tuple(each.partition for each in losses)),
+            *arrived.effects,
+        ),
+    )
+
+
+def _without_the_gone(
+    context: ControllerContext, inputs: Inputs, partition: TopicPartition
+) -> list[PartitionStateChanged]:
+    """A leader can let in who has just gone: it hears of it later than the controller."""
+    state = context.state(partition)
+    if state is None or partition.topic in context.deleting:
+        return []
+    gone = [each for each in state.isr if not context.is_replica_reachable(each, partition)]
+    default = inputs.settings.unclean_leader_election_enable
+    return take_replicas_offline(
+        context, gone, (partition,), lambda topic: context.allows_unclean_election(topic, default)
+    )

@@ -37,7 +37,7 @@ from signalbox.controller.failover import take_over
 from signalbox.controller.feature_control import controllers_changed
 from signalbox.controller.forwarded_outcome import ForwardedRequest, decided_once
 from signalbox.controller.housekeeping import housekeeping
-from signalbox.controller.leader_writes import StatesMoved, learn_states
+from signalbox.controller.leader_writes import StatesMoved, learn_of_gone, learn_states
 from signalbox.controller.loading import load_context
 from signalbox.controller.ports import BrokerChannels, BrokerProbe, Requester
 from signalbox.controller.refusals import refuse
@@ -331,8 +331,10 @@ class Controller:
 
     # News
 
-    def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
+    async def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
         """From the store: these brokers are registered now."""
+        if self._context is not None and (learn := await learn_of_gone(self._store, self._context, brokers)):
+            self._queue.add(self._event(learn))
         self._queue.add(Pending(lambda now: brokers_changed(now, self._inputs, brokers)))
 
     def controllers_are(self, controllers: Mapping[int, LevelRanges]) -> None:

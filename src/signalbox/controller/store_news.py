@@ -32,8 +32,8 @@ Spawn = Callable[[Coroutine[Any, Any, None]], object]
 class NewsReader(Protocol):
     """Who wants the news."""
 
-    def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
-        """These brokers are registered now."""
+    async def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
+        """These brokers are registered now. StoreError."""
         ...
 
     def controllers_are(self, controllers: Mapping[int, LevelRanges]) -> None:
@@ -158,7 +158,7 @@ class StoreNews:
             self._watch_registrations(tree.keys() - {layout.BROKER_IDS})
             if brokers != self._told:
                 self._told = brokers
-                self._reader.brokers_are(brokers)
+                await self._reader.brokers_are(brokers)
 
     async def _read_controllers(self) -> None:
         controllers = await load_controllers(self._store)

@@ -21,7 +21,8 @@ _OUR_KEYS = ("inter_broker_listener", "control_plane_listener", "privileged_list
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRegistration:
-    """What a broker says about itself. Listener names are in upper case."""
+    """What a broker says about itself. Listener names are in upper case. `version` is that of the payload it was read
+    from, and no part of what is said."""
 
     broker_id: int
     endpoints: tuple[Endpoint, ...]
@@ -32,6 +33,13 @@ class BrokerRegistration:
     inter_broker_listener: str | None = None
     control_plane_listener: str | None = None
     privileged_listener: str | None = None
+    version: int = field(default=VERSION_WITH_FEATURES, compare=False)
+
+    @property
+    def alters_partitions(self) -> bool:
+        """Whether its leaders ask the controller for another ISR (inter.broker.protocol.version from 2.7 on, as for
+        the registration's version); those of the others store it by themselves."""
+        return self.version >= VERSION_WITH_FEATURES
 
     def endpoint(self, listener_name: str) -> Endpoint | None:
         """The address on one listener."""
@@ -91,6 +99,7 @@ def decode_registration(broker_id: int, data: bytes | None) -> BrokerRegistratio
                 for name, span in (payload.get("features") or {}).items()
             },
             **{key: _listener(payload, key) for key in _OUR_KEYS},
+            version=version,
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"{entry} is not a broker's registration: {error!r}") from error

@@ -27,6 +27,7 @@ class Fetchers:
         self._of: dict[Partition, Fetcher] = {}
         self.lanes = config.fetchers_per_leader  # fetchers per leader, as it is now
         self._closed = False
+        self._leaving = False
 
     def __len__(self) -> int:
         return len(self._fetchers)
@@ -43,6 +44,8 @@ class Fetchers:
 
     def follow_all(self, partitions: Iterable[Partition]) -> None:
         """Fetch each partition from its leader, from now on and from nobody else. Breathes between two."""
+        if self._leaving:
+            return
         woken: dict[Fetcher, None] = {}
         for partition in partitions:
             breathe()
@@ -57,6 +60,11 @@ class Fetchers:
             woken[fetcher] = None
         for fetcher in woken:
             fetcher.pump()
+
+    def follow_no_more(self) -> None:
+        """This broker is about to stop: it follows what it follows until it is told otherwise, nothing new. A leader
+        that stores its ISR by itself would let it in again, and wait for it when it is gone."""
+        self._leaving = True
 
     def spread_over(self, lanes: int) -> None:
         """As many fetchers per leader from now on (`num.replica.fetchers`, changed live); all partitions are dealt

@@ -129,6 +129,7 @@ class Node:
         """Ask the controller to move leadership away; give up after the configured tries (KIP-291, C3)."""
         request = ControlledShutdownRequest(broker_id=self.config.node_id, broker_epoch=parts.epochs.broker_epoch)
         tries = self.config["controlled.shutdown.max.retries"]
+        parts.data.replicas.fetchers.follow_no_more()
         for attempt in range(tries + 1):
             try:
                 answer = await parts.ways.shutdown_channel.request(request, _SHUTDOWN_REQUEST_MS)

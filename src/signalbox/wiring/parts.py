@@ -78,7 +78,7 @@ from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.policies import told
 from signalbox.wiring.quotas import follow_address_rates, follow_quotas
 from signalbox.wiring.replica_side import ReplicaSide, Surroundings, build_replica_side
-from signalbox.wiring.roll_out import NotIntersected, RollOut, build_roll_out, inter_broker_protocol
+from signalbox.wiring.roll_out import NotIntersected, RollOut, build_roll_out, build_stored_isr, inter_broker_protocol
 from signalbox.wiring.served_versions import RouteGate
 from signalbox.wiring.stored_users import CurrentConfigs, StoredUsers
 from signalbox.wiring.topic_configs import ConfigValuesView
@@ -162,6 +162,8 @@ class NodeParts:
         await self.peers.close()
         await self.server.stop()
         self.data.replicas.close()
+        if self.data.stored_isr is not None:
+            await self.data.stored_isr.stop()
         self.data.logs.close(self.epochs.broker_epoch)
         await self.around.repository.stop()
         await self.around.features.stop()
@@ -227,7 +229,8 @@ async def build_parts(
         metrics=trail.metrics,
         clock=clock,
     )
-    data = build_replica_side(around, LogDirFailures(store, config.node_id, fail))
+    stored_isr = build_stored_isr(config, store, clock)
+    data = build_replica_side(around, LogDirFailures(store, config.node_id, fail), stored_isr)
     roll_out = build_roll_out(config, store, controller, cache, told(guards.policies, trail.audit), clock)
     creation = TopicCreator(
         roll_out.creation,

@@ -23,6 +23,7 @@ from signalbox.replication.leader_channel import ReconnectingChannels
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.replication.replica_metrics import measure_replicas
 from signalbox.replication.replica_parts import Engine, Neighbours
+from signalbox.replication.stored_isr import StoredIsr
 from signalbox.storage.background import ThreadBackground
 from signalbox.storage.file_system import RealFileSystem
 from signalbox.storage.log_manager import LogManager
@@ -74,10 +75,14 @@ class ReplicaSide:
     coordinator: GroupCoordinator
     log_dir_failures: LogDirFailures
     vanished: VanishedBrokers
+    stored_isr: StoredIsr | None
 
 
-def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -> ReplicaSide:
-    """Logs opened and recovered, replicas that host nothing yet."""
+def build_replica_side(
+    around: Surroundings, log_dir_failures: LogDirFailures, stored_isr: StoredIsr | None = None
+) -> ReplicaSide:
+    """Logs opened and recovered, replicas that host nothing yet. Without `stored_isr` leaders ask the controller for
+    another ISR."""
     config, loop = around.config, asyncio.get_running_loop()
     configs = TopicConfigView(around.repository, around.dynamic)
     logs = LogManager(
@@ -99,7 +104,7 @@ def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -
             lambda: around.epochs.broker_epoch,
             CachedClusterView(around.cache),
             configs,
-            ChannelAlterPartition(around.channel, config["request.timeout.ms"]),
+            stored_isr or ChannelAlterPartition(around.channel, config["request.timeout.ms"]),
             ReconnectingChannels(connector, vanished.connection_lost),
             [leadership],
         ),
@@ -118,7 +123,7 @@ def build_replica_side(around: Surroundings, log_dir_failures: LogDirFailures) -
     offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])
     coordinator = open_group_coordinator(offsets_log, around.clock, config.values, around.metrics)
     leadership.coordinator = coordinator
-    return ReplicaSide(logs, replicas, coordinator, log_dir_failures, vanished)
+    return ReplicaSide(logs, replicas, coordinator, log_dir_failures, vanished, stored_isr)
 
 
 def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, entity_path: str, configs: Configs) -> None:

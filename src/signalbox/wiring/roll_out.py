@@ -1,4 +1,5 @@
-"""Both sides of the gate of the roll-out (SPEC F17): what a broker is built of that forwards, and one that does not."""
+"""Both sides of the gate of the roll-out (SPEC F17): what a broker is built of that forwards, and one that does not. Of
+an earlier gate too, below which leaders write their ISR by themselves (KIP-497)."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ from signalbox.controller.own_changes import OWN_CHANGES, OwnChanges, Patience
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.api_table import ApiKey
+from signalbox.replication.isr_announcements import IsrAnnouncements
+from signalbox.replication.stored_isr import StoredIsr
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_parts import controller_inputs
 from signalbox.wiring.policies import Policies
@@ -63,3 +66,10 @@ def build_roll_out(
     return RollOut(
         False, OwnWriter(controller, own, for_clients), OwnTopicWriter(controller, own, {ApiKey.CREATE_TOPICS})
     )
+
+
+def build_stored_isr(config: NodeConfig, store: MetadataStore, clock: Clock) -> StoredIsr | None:
+    """How leaders change their ISR below 2.7; from there on they ask the controller (None)."""
+    if inter_broker_protocol(config).alters_partitions:
+        return None
+    return StoredIsr(store, IsrAnnouncements(store, clock))

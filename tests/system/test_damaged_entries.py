@@ -73,11 +73,12 @@ def finalize(cluster: ProcessCluster, level: int) -> tuple[Error, str]:
     return Error.of(answer.error_code), answer.error_message or ""
 
 
-def next_controller(cluster: ProcessCluster) -> None:
-    """Kill the controller; another is there when this returns, and the killed one is not."""
-    killed = controller_id(cluster)
+def next_controller(cluster: ProcessCluster) -> int:
+    """Kill the controller, which is told; another is there when this returns, and the killed one is not."""
+    killed = until(lambda: max(controller_id(cluster), 0), "a controller: one whose epoch is damaged ends its term")
     cluster.kill(killed)
     until(lambda: controller_id(cluster) not in (-1, killed), "another controller")
+    return killed
 
 
 def test_the_next_controller_works_and_overwrites_nothing(running: tuple[ProcessCluster, KazooClient]) -> None:

@@ -111,8 +111,7 @@ def test_a_controller_that_dies_leaves_damaged_topics_to_one_that_works(stored: 
     logs = sizes(cluster)
     for path in (WHOLE, PART, CONTROLLER_EPOCH):
         stored.write(path, GARBAGE)
-    killed = controller_id(cluster)
-    next_controller(cluster)
+    killed = next_controller(cluster)
     expect_the_rest_to_work(stored)
     for index, (leader, *_) in enumerate(ON_EACH):
         if leader != killed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from signalbox.common.long_work import LongWork
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
+from signalbox.protocol.records.batch_header import iter_batch_headers
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster, batch_of, over_the_wire
 
 State = LeaderAndIsrRequest.LeaderAndIsrPartitionState
@@ -214,6 +216,28 @@ def test_what_was_queued_between_two_partitions_is_below_the_new_leader_epoch(tm
     assert partition is not None
     assert partition.log is not None
     assert (outcome.done, outcome.tickets[0].base_offset, partition.leader_epoch_start_offset) == (True, 0, 1)
+
+
+def test_no_record_bears_an_epoch_that_has_ended_before_it(tmp_path: Path) -> None:
+    """A follower would find that its log parts from the leader's, cut it, and fetch the same record for ever."""
+    cluster = cluster_of_one(tmp_path)
+    manager = cluster.brokers[1].manager
+    lead_and_follow(cluster, state())
+    for leader_epoch in (1, 2):
+        work = LongWork(partial(lead_and_follow, cluster, state(leader_epoch=leader_epoch)))
+        while not work.dead:
+            manager.append([((TOPIC, 0), batch_of(b"meanwhile"))], 1, 1_000)
+            work.switch()
+    manager.append([((TOPIC, 0), batch_of(b"after"))], 1, 1_000)
+    partition = manager.partition(TOPIC, 0)
+    assert partition is not None
+    log = partition.log
+    assert log is not None
+    log.flush_appends()
+    [segment] = tmp_path.rglob("*.log")
+    borne = {each.base_offset: each.partition_leader_epoch for each in iter_batch_headers(segment.read_bytes())}
+    assert set(borne.values()) == {0, 1, 2}
+    assert borne == {offset: log.body.epochs.epoch_of(offset) for offset in borne}
 
 
 def test_a_broker_that_stops_carries_nothing_out_any_more(tmp_path: Path) -> None:

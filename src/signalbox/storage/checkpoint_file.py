@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from signalbox.common.ids import TopicPartition
-from signalbox.common.long_work import breathe
+from signalbox.common.long_work import unhurried
 from signalbox.storage.file_system import FileSystem, replace_file
 
 VERSION = 0
@@ -41,11 +41,9 @@ def read_lines(path: str, fields: int) -> list[list[str]]:
 
 
 def write_lines(file_system: FileSystem, path: str, lines: Iterable[str], sync: bool = False) -> None:
-    """Replaces a checkpoint file by one with `lines`."""
-    entries = []
-    for line in lines:
-        entries.append(line)
-        breathe()
+    """Replaces a checkpoint file by one with `lines`. Nobody runs meanwhile: epochs are written in the middle of a
+    change of role."""
+    entries = list(lines)
     text = "\n".join([str(VERSION), str(len(entries)), *entries]) + "\n"
     replace_file(file_system, path, text.encode(), sync)
 
@@ -64,5 +62,6 @@ def read_offsets(path: str) -> dict[TopicPartition, int]:
 def write_offsets(
     file_system: FileSystem, path: str, offsets: Mapping[TopicPartition, int], sync: bool = False
 ) -> None:
-    """Replaces a log directory's checkpoint."""
-    write_lines(file_system, path, (f"{t} {p} {offset}" for (t, p), offset in offsets.items()), sync)
+    """Replaces a log directory's checkpoint; breathes."""
+    lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in unhurried(offsets.items())]
+    write_lines(file_system, path, lines, sync)

@@ -81,6 +81,13 @@ def test_every_entry_comes_back() -> None:
     assert decode_backup(encode_backup("x", ENTRIES)) == ENTRIES
 
 
+def test_an_entry_that_is_no_text_keeps_nothing_from_being_saved() -> None:
+    damaged: dict[str, bytes | None] = {**ENTRIES, "/brokers": b"\xff\x00", "/config": b""}
+    content = encode_backup("x", damaged)
+    assert decode_backup(content) == damaged
+    assert b'{"path":"/brokers","base64":"/wA="}' in content.splitlines()
+
+
 @pytest.mark.parametrize(
     "content",
     [

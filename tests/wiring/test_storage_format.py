@@ -12,6 +12,7 @@ from signalbox.common.start_refused import StartRefused
 from signalbox.controller.claim import try_to_claim
 from signalbox.metadata.cluster_id import read_cluster_id
 from signalbox.metadata.entity_config import decode_configs, encode_configs
+from signalbox.metadata.layout import CONTROLLER
 from signalbox.metadata.store.port import Create, MetadataStore, Write
 from signalbox.security.sasl.scram_argument import ScramArgument
 from signalbox.security.sasl.scram_messages import make_credential
@@ -86,6 +87,19 @@ def test_other_configs_of_the_user_stay_and_damage_is_not_taken_for_the_same(tmp
         await store.close()
         with pytest.raises(NotFormatted):
             await formatted(tmp_path, admin())
+
+    asyncio.run(run())
+
+
+def test_beside_a_controller_that_cannot_be_told_nothing_is_written(tmp_path: Path) -> None:
+    async def run() -> None:
+        await formatted(tmp_path)
+        store = await opened(tmp_path)
+        await store.commit([Create(CONTROLLER, b"{}")])
+        await store.close()
+        with pytest.raises(NotFormatted, match="/controller names no broker"):
+            await formatted(tmp_path, admin())
+        assert await configs(tmp_path) == {}
 
     asyncio.run(run())
 

@@ -2,6 +2,7 @@
 
     {"format":"signalbox-metadata","version":1,"cluster_id":"..."}
     {"path":"/brokers/topics/t","data":"{...}"}          (data null for an entry without any)
+    {"path":"/brokers/topics/u","base64":"/w=="}         (only a damaged entry is no text)
     {"entries":412,"sha256":"..."}                        (of all lines before it)
 
 Entries are text in every store (the port's rule), so a backup can be read, compared and kept under version control.
@@ -12,6 +13,7 @@ to read.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -70,7 +72,7 @@ def encode_backup(cluster_id: str, entries: Mapping[str, bytes | None]) -> bytes
     """The file's bytes."""
     lines = [_line({"format": _FORMAT, "version": _VERSION, "cluster_id": cluster_id})]
     for path, data in entries.items():
-        lines.append(_line({"path": path, "data": None if data is None else data.decode()}))
+        lines.append(_line({"path": path, **_shown(data)}))
     body = b"".join(lines)
     return body + _line({"entries": len(entries), "sha256": hashlib.sha256(body).hexdigest()})
 
@@ -82,7 +84,7 @@ def decode_backup(content: bytes) -> dict[str, bytes | None]:
         first, *rows, last = (json.loads(line) for line in lines)
         if (first["format"], first["version"]) != (_FORMAT, _VERSION):
             raise BadBackup(f"it is of format {first['format']!r}, version {first['version']!r}")
-        entries = {str(row["path"]): None if row["data"] is None else str(row["data"]).encode() for row in rows}
+        entries = {str(row["path"]): _data_of(row) for row in rows}
         whole = last["entries"] == len(rows) == len(entries)
         proof = last["sha256"]
     except (ValueError, KeyError, TypeError) as error:
@@ -92,6 +94,19 @@ def decode_backup(content: bytes) -> dict[str, bytes | None]:
     if not whole or proof != hashlib.sha256(b"".join(lines[:-1])).hexdigest():
         raise BadBackup("it is not as it was written: entries are missing or changed")
     return entries
+
+
+def _shown(data: bytes | None) -> dict[str, str | None]:
+    try:
+        return {"data": None if data is None else data.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data or b"").decode()}
+
+
+def _data_of(row: Mapping[str, Any]) -> bytes | None:
+    if "base64" in row:
+        return base64.b64decode(row["base64"], validate=True)
+    return None if row["data"] is None else str(row["data"]).encode()
 
 
 def _with_raised_epoch(path: str, data: bytes | None) -> bytes | None:

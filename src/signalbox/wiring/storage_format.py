@@ -18,6 +18,7 @@ from signalbox.metadata.entity_config import (
     encode_configs,
     user_entity,
 )
+from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.layout import CONFIG, CONFIG_CHANGE_PREFIX, CONTROLLER, create_roots
 from signalbox.metadata.store.port import Create, MetadataStore, Operation, Write
 from signalbox.security.sasl.scram_argument import ScramArgument
@@ -86,7 +87,14 @@ def _agrees(user: ScramArgument, configs: Mapping[str, str]) -> bool:
 async def _refuse_beside_a_controller(store: MetadataStore) -> None:
     entry = await store.read(CONTROLLER)
     if entry is not None:
+        try:
+            holder = decode_claim(entry.data)
+        except BadEntry as error:
+            raise NotFormatted(
+                f"{error}: whether a controller runs cannot be told, and nothing was written. A broker that starts puts"
+                " it right; then add users with `signalbox user set`"
+            ) from error
         raise NotFormatted(
-            f"broker {decode_claim(entry.data)} is the active controller: the cluster runs. Add users to it with"
+            f"broker {holder} is the active controller: the cluster runs. Add users to it with"
             " `signalbox user set`; if it was killed just now, its session ends within a few seconds"
         )

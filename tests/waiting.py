@@ -10,7 +10,7 @@ from typing import TypeVar
 Found = TypeVar("Found")
 
 
-def until(ask: Callable[[], Found], what: str = "it is so", timeout_s: float = 60.0) -> Found:
+def until(ask: Callable[[], Found | None], what: str = "it is so", timeout_s: float = 60.0) -> Found:
     """Ask again until the answer is true; it. AssertionError after the deadline."""
     deadline = time.monotonic() + timeout_s
     while not (found := ask()):

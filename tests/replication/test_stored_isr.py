@@ -158,7 +158,7 @@ def test_who_was_deposed_or_does_not_know_the_last_word_writes_nothing(now: Part
 )
 def test_what_comes_between_the_look_and_the_write_stands(between: PartitionState, outcome: Error) -> None:
     async def scenario(bench: Bench) -> None:
-        commit, came = bench.store.commit, []
+        commit, came = bench.store.commit, list[list[Outcome]]()
 
         async def commit_after_it(*arguments: Any) -> list[Outcome]:
             if not came:

@@ -55,6 +55,10 @@ class Bystander:
     def asked(self) -> int:
         return len(self._seconds)
 
+    def has_asked(self, times: int) -> bool:
+        """Whether it was answered that often."""
+        return self.asked >= times
+
     @property
     def median_s(self) -> float:
         """Of all answers so far."""

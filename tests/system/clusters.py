@@ -90,6 +90,11 @@ def controller_id(cluster: ProcessCluster) -> int:
     return -1
 
 
+def has_another_controller(cluster: ProcessCluster, than: int) -> bool:
+    """Whether a running node other than that one says so."""
+    return controller_id(cluster) not in (than, -1)
+
+
 def admin_without(cluster: ProcessCluster, away: int) -> AdminClient:
     """One that has been told that broker `away` is gone. librdkafka waits for the broker that it was told of as the
     controller, which is any living one (KIP-590), for as long as it has time, even when that one has just died."""

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Mapping
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,13 @@ def set_user(cluster: Guarded, user: str, password: str, node_id: int = 1, bits:
         until(partial(let_in, cluster, user, password, each, bits), f"{user} on broker {each}")
 
 
+def described(admin: AdminClient, *users: str) -> dict[str, Future[Any]]:
+    """What is told of each SCRAM user."""
+    told = admin.describe_user_scram_credentials(list(users))
+    assert isinstance(told, dict)
+    return told
+
+
 def make_topic(cluster: Guarded, name: str) -> str:
     new = NewTopic(name, 1, replication_factor=3)
     admin_of(cluster).create_topics([new], operation_timeout=20)[name].result(30)
@@ -141,10 +149,10 @@ def only_for(user: str) -> AclBindingFilter:
     """The ACLs of a user, wherever."""
     return AclBindingFilter(
         ResourceType.ANY,
-        None,
+        None,  # type: ignore[arg-type]  # any
         ResourcePatternType.ANY,
         f"User:{user}",
-        None,
+        None,  # type: ignore[arg-type]  # any
         AclOperation.ANY,
         AclPermissionType.ANY,
     )
@@ -216,7 +224,8 @@ def known_everywhere(cluster: Guarded, user: str, topic: str | None, count: int)
 def let_in(cluster: ProcessCluster, user: str, password: str, node_id: int, bits: int = 256) -> bool:
     """Whether a broker lets a fresh connection in."""
     failed: list[KafkaError] = []
-    client = AdminClient({**login(cluster, user, password, node_id, bits), "error_cb": failed.append})
+    settings: dict[str, Any] = {**login(cluster, user, password, node_id, bits), "error_cb": failed.append}
+    client = AdminClient(settings)
     for _ in range(200):
         try:
             client.list_topics(timeout=0.1)

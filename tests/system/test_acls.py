@@ -23,7 +23,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
 from signalbox.protocol.messages.describe_acls import DescribeAclsRequest
 from signalbox.security.acl import AclOperation as Op
-from tests.system.clusters import BROKERS, controller_id
+from tests.system.clusters import BROKERS, controller_id, has_another_controller
 from tests.system.console_tools import tool
 from tests.system.guarded import (
     Guarded,
@@ -33,6 +33,7 @@ from tests.system.guarded import (
     ask,
     command_config,
     creation,
+    described,
     forbid_at,
     known_everywhere,
     login,
@@ -199,12 +200,12 @@ def test_the_next_controller_knows_every_acl_and_user(guarded: Guarded) -> None:
         set_user(guarded, f"kim-{number}", "kim-s3cret")
         killed = until(lambda: max(controller_id(guarded), 0), "a controller")
         guarded.kill(killed)
-        until(lambda dead=killed: controller_id(guarded) not in (-1, dead), "another controller")
+        until(partial(has_another_controller, guarded, killed), "another controller")
         guarded.start_broker(killed)
     kept = {binding.operation for binding in admin.describe_acls(only_for("kim")).result(30)}
     assert kept == {operation for step in _STEPS for operation in step}
     known_everywhere(guarded, "kim", None, 5)
-    told = admin.describe_user_scram_credentials([f"kim-{number}" for number in range(3)])
+    told = described(admin, *(f"kim-{number}" for number in range(3)))
     assert all(future.result(30).scram_credential_infos for future in told.values())
     [deleted] = admin.delete_acls([only_for("kim")]).values()
     assert len(deleted.result(30)) == 5

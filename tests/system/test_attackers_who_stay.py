@@ -9,6 +9,7 @@ import itertools
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
 from confluent_kafka import Producer
@@ -110,7 +111,7 @@ def test_who_sends_a_byte_at_a_time_is_heard_when_it_is_done(impatient: ProcessC
         for number in range(len(data)):
             slow.send(data[number : number + 1])
             heard = bystander.asked
-            until(lambda heard=heard: bystander.asked >= heard + 40, "forty answers to somebody else")
+            until(partial(bystander.has_asked, heard + 40), "forty answers to somebody else")
         assert len(slow.frame()) > 100
         assert time.monotonic() - began > _PATIENCE_S
         assert bystander.slowest_s < 1
@@ -176,7 +177,7 @@ def test_who_reads_slowly_gets_everything(impatient: ProcessCluster) -> None:
         while left:
             left -= len(slow.read(min(portion, left)))
             heard = bystander.asked
-            until(lambda heard=heard: bystander.asked >= heard + 40, "forty answers to somebody else")
+            until(partial(bystander.has_asked, heard + 40), "forty answers to somebody else")
         assert time.monotonic() - began > 2 * _PATIENCE_S
         slow.ask_raw(ApiKey.METADATA, 12, METADATA)
 

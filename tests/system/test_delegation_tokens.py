@@ -111,6 +111,10 @@ def told(wire: Wire) -> set[str]:
     return {token.token_id for token in answer.tokens}
 
 
+def _keeps_out(cluster: ProcessCluster, node_id: int, token: Token) -> bool:
+    return not lets_in(cluster, node_id, token)
+
+
 def lets_in(cluster: ProcessCluster, node_id: int, token: Token, mechanism: str = "SCRAM-SHA-256") -> bool:
     with dial(cluster, node_id) as wire:
         answer = log_in_by_scram(wire, mechanism, token.token_id, token.password, token_auth=True)
@@ -150,7 +154,7 @@ def test_made_through_a_follower_shown_to_every_broker_ended_everywhere(cluster:
         end = ExpireDelegationTokenRequest(hmac=token.hmac, expiry_time_period_ms=-1)
         assert erin.ask(ApiKey.EXPIRE_DELEGATION_TOKEN, 2, end).error_code == 0
         for node_id in BROKERS:
-            until(lambda at=node_id: not lets_in(cluster, at, token), "its end")
+            until(partial(_keeps_out, cluster, node_id, token), "its end")
         assert token.token_id not in told(erin)
 
 
@@ -176,7 +180,7 @@ def test_who_came_by_a_token_has_its_owners_rights_and_gets_no_token(cluster: Gu
 
 
 def test_for_another_with_the_right_to_it(cluster: Guarded) -> None:
-    whose = {"owner_principal_type": "User", "owner_principal_name": "frank"}
+    whose: Mapping[str, Any] = {"owner_principal_type": "User", "owner_principal_name": "frank"}
     with as_user(cluster, cluster.follower) as erin:
         refused = erin.ask(ApiKey.CREATE_DELEGATION_TOKEN, 3, CreateDelegationTokenRequest(**whose))
         assert Error.of(refused.error_code) is Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED

@@ -31,6 +31,9 @@ def test_a_feature_is_raised_and_lowered_and_every_broker_tells(cluster: RoutedC
         assert found, out
         return int(found[1]), int(found[2])
 
+    def tells(address: str, level_and_epoch: tuple[int, int]) -> bool:
+        return described(address) == level_and_epoch
+
     level, epoch = described(kafka_bootstrap)
     assert level == 0
     dry = tool("kafka-features", *at, "upgrade", "--dry-run", *feature)
@@ -38,7 +41,7 @@ def test_a_feature_is_raised_and_lowered_and_every_broker_tells(cluster: RoutedC
     assert described(kafka_bootstrap) == (0, epoch)
     assert "signalbox.version was upgraded to 1." in tool("kafka-features", *at, "upgrade", *feature)
     for address in kafka_bootstrap.split(","):
-        until(lambda address=address: described(address) == (1, epoch + 1), f"level 1 at {address}")
+        until(partial(tells, address, (1, epoch + 1)), f"level 1 at {address}")
     refused = tried("kafka-features", *at, "upgrade", "--feature", "signalbox.version=2")
     assert refused.code == 1
     assert "Invalid update version 2 for feature signalbox.version. Local controller" in refused.out + refused.err
@@ -47,7 +50,7 @@ def test_a_feature_is_raised_and_lowered_and_every_broker_tells(cluster: RoutedC
     tool("kafka-features", *at, "upgrade", *feature)
     assert "signalbox.version was disabled." in tool("kafka-features", *at, "disable", "--feature", "signalbox.version")
     for address in kafka_bootstrap.split(","):
-        until(lambda address=address: described(address) == (0, epoch + 4), f"nothing finalized at {address}")
+        until(partial(tells, address, (0, epoch + 4)), f"nothing finalized at {address}")
 
 
 @pytest.mark.slow
@@ -67,14 +70,13 @@ def test_a_dedicated_controller_finalizes_for_all(tmp_path: Path) -> None:
         done = tool("kafka-features", "--bootstrap-server", cluster.brokers[1].address("CLIENT"), *upgrade)
         assert "signalbox.version was upgraded to 1." in done
         for broker in cluster.brokers.values():
-            at = ["--bootstrap-server", broker.address("CLIENT")]
-            until(lambda at=at: level_at(at) == "1", f"level 1 at {at}")
+            until(partial(is_at_level_1, broker.address("CLIENT")), f"level 1 on broker {broker.node_id}")
         cluster.kill(2)
         cluster.start_broker(2)
-        assert level_at(["--bootstrap-server", cluster.brokers[2].address("CLIENT")]) == "1", "for who comes later too"
+        assert is_at_level_1(cluster.brokers[2].address("CLIENT")), "for who comes later too"
 
 
-def level_at(at: list[str]) -> str:
-    found = re.search(LINE, out := tool("kafka-features", *at, "describe"))
+def is_at_level_1(address: str) -> bool:
+    found = re.search(LINE, out := tool("kafka-features", "--bootstrap-server", address, "describe"))
     assert found, out
-    return found[1]
+    return found[1] == "1"

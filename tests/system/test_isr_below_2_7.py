@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -64,6 +65,10 @@ def isrs(loaded: LoadedCluster) -> set[tuple[int, ...]]:
     return {tuple(sorted(state.isr)) for state in states}
 
 
+def is_stored(loaded: LoadedCluster, members: tuple[int, ...]) -> bool:
+    return isrs(loaded) == {members}
+
+
 def is_everywhere(loaded: LoadedCluster, members: tuple[int, ...], partitions: int = 3) -> bool:
     """Whether all brokers that are awake show this ISR for all partitions."""
     awake = [node_id for node_id, broker in loaded.cluster.brokers.items() if not broker.stopped_by_signal]
@@ -101,8 +106,8 @@ def test_leaders_store_their_isr_and_tell_of_it(tmp_path: Path, name: str) -> No
         with loaded.load():
             for change, members in ((loaded.cluster.pause, awake), (loaded.cluster.resume, BROKERS)):
                 change(follower)
-                until(lambda wanted=members: isrs(loaded) == {wanted}, f"{members} in the store")
-                until(lambda wanted=members: is_everywhere(loaded, wanted), f"{members} on all brokers")
+                until(partial(is_stored, loaded, members), f"{members} in the store")
+                until(partial(is_everywhere, loaded, members), f"{members} on all brokers")
                 until(lambda: loaded.state.names(layout.ISR_CHANGES) == [], "no notification any more")
                 loaded.wait_for_more(300)
             assert loaded.state.controller_epoch() == terms

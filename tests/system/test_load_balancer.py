@@ -65,7 +65,7 @@ def test_a_client_that_knows_the_balancer_alone_works_with_every_broker(
         assert message is not None
         assert message.error() is None
         values.add(bytes(message.value() or b""))
-        group.commit(message, asynchronous=False)
+        group.commit(message=message, asynchronous=False)
     assert values == {b"through the balancer %d" % partition for partition in range(3)}
     committed = group.committed([TopicPartition(topic, partition) for partition in range(3)], 10)
     assert [each.offset for each in committed] == [1, 1, 1]

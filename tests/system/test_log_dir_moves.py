@@ -124,7 +124,8 @@ def test_replicas_move_between_disks_under_load_and_to_a_named_one(cluster: Proc
         third = disks(tmp_path, 3)[1]
         reassign(broker1=before[1], broker3=third)
         assert holders(at, f"{TOPIC}-0") == {1: before[1], 3: third}
-        until(lambda at_least=load.acknowledged + 500: load.acknowledged >= at_least, "more load")
+        at_least = load.acknowledged + 500
+        until(lambda: load.acknowledged >= at_least, "more load")
     assert load.failures == []
     assert read_whole(bootstrap) == list(range(load.acknowledged))
     cluster.kill(1)

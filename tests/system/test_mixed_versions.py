@@ -15,7 +15,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.system.clusters import BROKERS, QUICK, controller_id
+from tests.system.clusters import BROKERS, QUICK, controller_id, has_another_controller
 from tests.system.secured import create
 from tests.system.wire import Closed, Wire, dial
 from tests.waiting import until
@@ -58,7 +58,7 @@ def make_controller(cluster: ProcessCluster, wanted: tuple[int, ...]) -> int:
     """Restart whoever is the controller until one of these is."""
     while (current := until(lambda: max(controller_id(cluster), 0), "a controller")) not in wanted:
         cluster.stop_broker(current)
-        until(lambda gone=current: controller_id(cluster) not in (gone, -1), "another controller")
+        until(partial(has_another_controller, cluster, current), "another controller")
         cluster.start_broker(current)
     return current
 

@@ -78,7 +78,11 @@ def begin_without_end(cluster: ProcessCluster, topic: str, replicas: list[int]) 
     asyncio.run(begin())
     cluster.kill(replicas[0])
     for address in awake.split(","):
-        until(lambda address=address: len(brokers_known_to(address)) == 2, f"the death at {address}")
+        until(partial(_knows_two, address), f"the death at {address}")
+
+
+def _knows_two(bootstrap: str) -> bool:
+    return len(brokers_known_to(bootstrap)) == 2
 
 
 def brokers_known_to(bootstrap: str) -> dict[int, object]:

@@ -154,7 +154,8 @@ def issuing(lasts_s: float, **claims: str) -> Answer:
         if secret != f"{user}-secret":
             answering(b"{}", 401)(handler)
         else:
-            token = ISSUER.token(user, exp=time.time() + lasts_s, **claims)
+            given: dict[str, Any] = {"exp": time.time() + lasts_s, **claims}
+            token = ISSUER.token(user, **given)
             answering(json.dumps({"access_token": token, "token_type": "Bearer"}).encode())(handler)
 
     return answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -69,12 +70,16 @@ def holders(loaded: LoadedCluster, number: int) -> set[int]:
     }
 
 
+def _are_holders(loaded: LoadedCluster, number: int, brokers: set[int]) -> bool:
+    return holders(loaded, number) == brokers
+
+
 def judge(loaded: LoadedCluster, *expected: Sequence[int]) -> None:
     """Replicas, folders and records are as they should be."""
     replicas = loaded.state.replicas(TOPIC)
     assert [replicas[number] for number in range(PARTITIONS)] == [tuple(brokers) for brokers in expected]
     for number, brokers in enumerate(expected):
-        until(lambda number=number, brokers=brokers: holders(loaded, number) == set(brokers), f"{number} on {brokers}")
+        until(partial(_are_holders, loaded, number, set(brokers)), f"{number} on {brokers}")
     loaded.judge()
 
 
@@ -157,9 +162,9 @@ def test_a_group_goes_on_while_the_partitions_of_its_offsets_move(loaded: Loaded
         "log_level": 2,
     }
 
-    def read(consumer: Consumer, count: int) -> dict[tuple[int, int], bytes]:
+    def read(consumer: Consumer, count: int) -> dict[tuple[int | None, int | None], bytes | None]:
         """So many records by partition and offset, committed."""
-        found: dict[tuple[int, int], bytes] = {}
+        found: dict[tuple[int | None, int | None], bytes | None] = {}
         deadline = time.monotonic() + 60
         while len(found) < count:
             assert time.monotonic() < deadline, f"{len(found)} of {count} records"

@@ -16,7 +16,7 @@ from confluent_kafka.admin import (
 
 from tests.system.clusters import BROKERS
 from tests.system.console_tools import tool
-from tests.system.guarded import Guarded, admin_of, let_in, set_user, tools_login
+from tests.system.guarded import Guarded, admin_of, described, let_in, set_user, tools_login
 from tests.system.provision import command, java_class
 from tests.waiting import until
 
@@ -32,7 +32,7 @@ def test_a_user_made_while_the_cluster_runs_logs_in_on_another_broker(guarded: G
         assert not let_in(guarded, user, "erin-s3cret", node_id, bits)
     set_user(guarded, user, "erin-s3cret", guarded.follower, bits)
     admin = admin_of(guarded)
-    told = admin.describe_user_scram_credentials([user])[user].result(30)
+    told = described(admin, user)[user].result(30)
     assert [(info.mechanism, info.iterations) for info in told.scram_credential_infos] == [(mechanism, 4096)]
     changed = UserScramCredentialUpsertion(user, ScramCredentialInfo(mechanism, 8192), b"another-s3cret")
     admin.alter_user_scram_credentials([changed])[user].result(30)
@@ -41,9 +41,9 @@ def test_a_user_made_while_the_cluster_runs_logs_in_on_another_broker(guarded: G
         assert not let_in(guarded, user, "erin-s3cret", node_id, bits)
     admin.alter_user_scram_credentials([UserScramCredentialDeletion(user, mechanism)])[user].result(30)
     for node_id in BROKERS:
-        until(lambda at=node_id: not let_in(guarded, user, "another-s3cret", at, bits), f"{user}'s end")
+        until(partial(_is_kept_out, guarded, user, "another-s3cret", node_id, bits), f"{user}'s end")
     with pytest.raises(KafkaException, match="RESOURCE_NOT_FOUND"):
-        admin.describe_user_scram_credentials([user])[user].result(30)
+        described(admin, user)[user].result(30)
 
 
 @pytest.mark.slow
@@ -53,7 +53,7 @@ def test_kafka_configs_makes_and_removes_users(guarded: Guarded, tmp_path: Path)
     user = [*entity, "--alter"]
     credential = "SCRAM-SHA-512=[iterations=8192,password=grace-s3cret]"
     assert "Completed updating config for user grace" in tool("kafka-configs", *user, "--add-config", credential)
-    told = admin_of(guarded).describe_user_scram_credentials(["grace"])["grace"].result(30)
+    told = described(admin_of(guarded), "grace")["grace"].result(30)
     assert [(info.mechanism, info.iterations) for info in told.scram_credential_infos] == [
         (ScramMechanism.SCRAM_SHA_512, 8192)
     ]
@@ -63,4 +63,8 @@ def test_kafka_configs_makes_and_removes_users(guarded: Guarded, tmp_path: Path)
     assert shown in tool("kafka-configs", *entity, "--describe")
     tool("kafka-configs", *user, "--delete-config", "SCRAM-SHA-512")
     for node_id in BROKERS:
-        until(lambda at=node_id: not let_in(guarded, "grace", "grace-s3cret", at, 512), "grace's end")
+        until(partial(_is_kept_out, guarded, "grace", "grace-s3cret", node_id, 512), "grace's end")
+
+
+def _is_kept_out(guarded: Guarded, user: str, password: str, node_id: int, bits: int) -> bool:
+    return not let_in(guarded, user, password, node_id, bits)

@@ -6,6 +6,7 @@ import ssl
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException, Producer
@@ -103,7 +104,7 @@ def cluster(stores: Stores) -> Iterator[Cluster]:
         yield running
 
 
-def settings(cluster: Cluster, stores: Stores) -> dict[str, str]:
+def settings(cluster: Cluster, stores: Stores) -> dict[str, Any]:
     return {
         "bootstrap.servers": cluster.bootstrap_servers,
         "security.protocol": "SSL",

@@ -60,7 +60,7 @@ def wait_for_changes(admins: Sequence[SteadyAdmin], count: int = 3) -> None:
     """Every client has made so many more."""
     goals = {admin.name: len(admin.made.principals) + count for admin in admins}
     for admin in admins:
-        until(lambda each=admin: each.has_made(goals[each.name]), f"{count} more changes of {admin.name}")
+        until(partial(admin.has_made, goals[admin.name]), f"{count} more changes of {admin.name}")
 
 
 def shown_controllers(loaded: LoadedCluster, node_id: int, times: int = 1) -> set[int]:
@@ -101,10 +101,17 @@ def assert_nothing_is_lost(loaded: LoadedCluster, admins: Sequence[SteadyAdmin])
     users = {name for admin in admins for name in admin.made.users}
     principals = {name for admin in admins for name in admin.made.principals}
     topics = {name for admin in admins for name in admin.made.topics}
+
+    def tells_all(address: str) -> bool:
+        return asyncio.run(told_by(address)) == (values, users, principals)
+
+    def has_topics(node_id: int) -> bool:
+        return topics <= {each.name for each in metadata(loaded, node_id).topics}
+
     for node_id, broker in loaded.cluster.brokers.items():
         address = broker.address("CLIENT")
-        until(lambda at=address: asyncio.run(told_by(at)) == (values, users, principals), f"all of it on {address}")
-        until(lambda at=node_id: topics <= {each.name for each in metadata(loaded, at).topics}, f"topics on {address}")
+        until(partial(tells_all, address), f"all of it on {address}")
+        until(partial(has_topics, node_id), f"topics on {address}")
     for name in topics:
         assert list(loaded.state.leaders(name)) == [0]
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def make_user(cluster: Guarded, name: str) -> None:
         done = signalbox("--command-config", config, "user", "set", *user, "-b", cluster.bootstrap())
         assert done.returncode == 0, done.stderr
     for node_id in BROKERS:
-        until(lambda at=node_id: let_in(cluster, name, f"{name}-s3cret", at, 512), f"{name} on broker {node_id}")
+        until(partial(let_in, cluster, name, f"{name}-s3cret", node_id, 512), f"{name} on broker {node_id}")
 
 
 def shown(cluster: ProcessCluster, node_id: int, mechanism: str, name: str, *, token_auth: bool = False) -> Shown:
@@ -136,7 +137,7 @@ def test_delegation_tokens(cluster: Guarded) -> None:
             return not log_in_by_scram(wire, "SCRAM-SHA-256", token.token_id, proof, token_auth=True).error_code
 
     for node_id in BROKERS:
-        until(lambda at=node_id: known(at), f"the token on broker {node_id}")
+        until(partial(known, node_id), f"the token on broker {node_id}")
     ids = (token.token_id, token.token_id.swapcase())
     before = shown_by_all(cluster, ids, token_auth=True)
     assert_alike(before)

@@ -63,8 +63,8 @@ class OnZooKeeper:
             ResourceType.TOPIC,
             topic,
             ResourcePatternType.ANY,
-            None,
-            None,
+            None,  # type: ignore[arg-type]  # any
+            None,  # type: ignore[arg-type]  # any
             AclOperation.ANY,
             AclPermissionType.ANY,
         )

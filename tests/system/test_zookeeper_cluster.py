@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -193,7 +194,7 @@ def test_a_cluster_outgrows_its_host(server: ZooKeeperServer, tmp_path: Path) ->
             moved = CliRunner().invoke(app, ["store", "copy", "--from", moved_from, "--to", store])
             assert moved.exit_code == 0, moved.stderr
         with ProcessCluster(tmp_path / "cluster", 3, overrides={**QUICK, "metadata.store": store}) as cluster:
-            settings = {"bootstrap.servers": cluster.bootstrap(), "log_level": 2}
+            settings: dict[str, Any] = {"bootstrap.servers": cluster.bootstrap(), "log_level": 2}
             if moved_from is None:
                 create(AdminClient(settings), TOPIC)
             producer = Producer({**settings, "acks": "all"})

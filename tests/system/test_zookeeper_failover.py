@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException, Producer
@@ -55,7 +56,7 @@ def follow(cluster: ProcessCluster, state: StateReader, role: str) -> float:
     controller, epoch = state.controller_id(), state.controller_epoch()
     victim = controller if role == "controller" else next(each for each in cluster.brokers if each != controller)
     alive = ",".join(each.address("CLIENT") for each in cluster.brokers.values() if each.node_id != victim)
-    settings = {"bootstrap.servers": alive, "log_level": 2}
+    settings: dict[str, Any] = {"bootstrap.servers": alive, "log_level": 2}
     producer, admin = Producer({**settings, "acks": "all", "linger.ms": 0}), AdminClient(settings)
     for partition in range(3):
         producer.produce(TOPIC, b"before", partition=partition)

@@ -105,7 +105,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer
         yield only
 
 
-@pytest.fixture
+@pytest.fixture  # type: ignore[no-redef]
 def show(server: ZooKeeperServer) -> Show:
     """Runs a scenario of the contract in a world of its own."""
 

@@ -21,7 +21,7 @@ from confluent_kafka import (
     TopicCollection,
 )
 from confluent_kafka import TopicPartition as ClientPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from signalbox.common.ids import TopicPartition
 from signalbox.pipeline.offsets import DataLossError, OffsetMap, OffsetRange

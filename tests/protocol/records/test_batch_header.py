@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from aiokafka.record.default_records import DefaultRecordBatch  # type: ignore[import-untyped]
+from aiokafka.record.default_records import DefaultRecordBatch
 
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import (

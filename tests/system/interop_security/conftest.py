@@ -10,6 +10,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from confluent_kafka.cimpl import NewTopic
 
+from tests.system.guarded import described
 from tests.system.interop_security.clients import Clients
 from tests.system.interop_security.matrix import KINDS, cells
 from tests.system.interop_security.secured_cluster import BROKERS, PASSWORD, USER, SecuredCluster
@@ -54,7 +55,7 @@ def _prepare(cluster: SecuredCluster) -> None:
 
 
 def _knows_all(admin: AdminClient, names: set[str]) -> bool:
-    user = admin.describe_user_scram_credentials([USER])[USER]
+    user = described(admin, USER)[USER]
     try:
         mechanisms = len(user.result(20).scram_credential_infos)
     except KafkaException:  # RESOURCE_NOT_FOUND: not yet

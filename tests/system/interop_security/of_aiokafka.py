@@ -15,7 +15,7 @@ from tests.system.interop_security.access import Access, Seen
 from tests.system.interop_security.log_lines import LogLines
 
 
-class _Token(AbstractTokenProvider):
+class _Token(AbstractTokenProvider):  # type: ignore[misc]
     def __init__(self, token: str) -> None:
         self._token = token
 

@@ -38,7 +38,8 @@ class Librdkafka:
 
     def refusal(self, access: Access, deadline_s: float) -> str:
         errors: list[KafkaError] = []
-        client = AdminClient({**_settings(access), "error_cb": errors.append})
+        settings: dict[str, Any] = {**_settings(access), "error_cb": errors.append}
+        client = AdminClient(settings)
         deadline = time.monotonic() + deadline_s
         while time.monotonic() < deadline:
             client.poll(0.1)

@@ -23,7 +23,7 @@ class Results:
         for item in session.items:
             if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
                 parameters = item.callspec.params
-                self._cells[item.nodeid] = (parameters["row"], parameters["client"])
+                self._cells[item.nodeid] = (str(parameters["row"]), str(parameters["client"]))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         cell = self._cells.get(report.nodeid)

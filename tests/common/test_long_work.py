@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from signalbox.common.long_work import LongWork, breathe, clear, is_long
+from signalbox.common.long_work import LongWork, breathe, clear, in_one_breath, is_long
 
 
 def test_outside_of_long_work_nothing_happens() -> None:
@@ -46,3 +46,23 @@ def test_who_has_had_one_slice_is_not_long_yet() -> None:
     again.slices = 2
     again.switch()
     assert told == [False, True]
+
+
+def test_what_belongs_together_is_done_in_one_breath() -> None:
+    done: list[str] = []
+
+    def work() -> None:
+        with in_one_breath():
+            done.append("a")
+            breathe()
+            done.append("b")
+        breathe()
+        done.append("c")
+
+    task = LongWork(work)
+    task.switch()
+    assert done == ["a", "b"]
+    task.switch()
+    assert done == ["a", "b", "c"]
+    with in_one_breath():
+        breathe()

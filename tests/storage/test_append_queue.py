@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.common.long_work import LongWork
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.faulty_file_system import FaultyFileSystem
@@ -159,3 +160,64 @@ def test_flush_messages_syncs_before_anybody_is_told(tmp_path: Path) -> None:
     with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
         log.flush_appends()
     assert [error for _, error in told] == [None, None, Error.KAFKA_STORAGE_ERROR]
+
+
+def begun(log: Log, told: Told, size: int = 300_000) -> LongWork:
+    """A large batch whose first piece is in the file and whose last is not."""
+    work = LongWork(lambda: queue(log, bytearray(batch(1, size=size)), told))
+    work.switch()
+    assert not work.dead
+    assert log.log_end_offset < log.next_offset
+    return work
+
+
+@pytest.mark.spec("C5")
+def test_nothing_of_a_large_batch_counts_before_its_last_piece(tmp_path: Path) -> None:
+    log, told = new_log(tmp_path), Told()
+    append(log, batch(1))
+    work = begun(log, told)
+    assert (offsets(log), log.log_end_offset) == ([0], 1)
+    while not work.dead:
+        work.switch()
+    log.flush_appends()
+    assert (told, offsets(log)) == ([(1, None)], [0, 1])
+    assert offsets(reopened(tmp_path)) == [0, 1]
+
+
+@pytest.mark.parametrize("size", [20, 300_000], ids=["small", "large"])
+def test_who_appends_meanwhile_comes_behind_it(tmp_path: Path, size: int) -> None:
+    log, told = new_log(tmp_path), Told()
+    work = begun(log, told)
+    queue(log, batch(2, size=size), told)
+    while not work.dead:
+        work.switch()
+    log.flush_appends()
+    assert (told, offsets(log)) == ([(0, None), (1, None)], [0, 1, 2])
+    assert offsets(reopened(tmp_path)) == [0, 1, 2]
+
+
+def test_who_flushes_or_cuts_meanwhile_finishes_it_first(tmp_path: Path) -> None:
+    log, told = new_log(tmp_path), Told()
+    work = begun(log, told)
+    log.flush_appends()
+    assert (told, log.log_end_offset) == ([(0, None)], 1)
+    log.truncate_to(0)
+    while not work.dead:
+        work.switch()
+    append(log, batch(1))
+    assert (told, offsets(log)) == ([(0, None)], [0])
+
+
+def test_a_large_batch_whose_later_piece_fails_is_taken_back(tmp_path: Path) -> None:
+    disk = FaultyFileSystem()
+    log, told = new_log(tmp_path, file_system=disk), Told()
+    append(log, batch(1))
+    size_bytes = log.size_bytes
+    work = begun(log, told)
+    disk.fail("pwrite", errno.ENOSPC)
+    while not work.dead:
+        work.switch()
+    with pytest.raises(KafkaError):
+        log.flush_appends()
+    assert (told, log.log_end_offset, log.next_offset) == ([(1, Error.KAFKA_STORAGE_ERROR)], 1, 1)
+    assert next(tmp_path.rglob("*.log")).stat().st_size == size_bytes

@@ -5,6 +5,9 @@ import itertools
 import socket
 import time
 
+import pytest
+
+from signalbox.common.long_work import breathe
 from signalbox.transport.data_loop import DataLoop
 from tests.transport.loopback import until
 
@@ -215,3 +218,43 @@ def test_an_idle_loop_does_not_turn() -> None:
         assert loop.closed
 
     asyncio.run(main())
+
+
+def test_what_runs_alone_lets_asyncio_poll_and_nobody_else_of_the_set() -> None:
+    async def main() -> None:
+        log: list[str] = []
+        loop = DataLoop(asyncio.get_running_loop(), budget_us=0)
+        worker = Worker(loop, 0.0, log)
+
+        def work() -> None:
+            for _ in range(3):
+                log.append("alone")
+                breathe()
+
+        loop.run_soon(lambda: loop.run_alone(work))
+        worker.theirs.send(b"x")  # nobody reads it: ready for ever
+        loop.at_turn_end(lambda: log.append("end"))
+        for _ in range(2):
+            await asyncio.sleep(0)
+            log.append("poll")
+        await until(lambda: "end" in log)
+        assert [each for each in log if each != "poll"][:5] == ["alone", "alone", "alone", "event", "end"]
+        assert log.index("poll") < len(log) - 1 - log[::-1].index("alone"), "asyncio polled in between"
+        worker.close()
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_what_fails_alone_does_not_stop_the_set(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        log: list[str] = []
+        loop = DataLoop(asyncio.get_running_loop())
+        loop.run_soon(lambda: loop.run_alone(lambda: log.append(str(1 // 0))))
+        loop.run_soon(lambda: log.append("next"))
+        await until(lambda: bool(log))
+        assert log == ["next"]
+        loop.close()
+
+    asyncio.run(main())
+    assert "ZeroDivisionError" in caplog.text

@@ -11,6 +11,8 @@ bear that others have run meanwhile: only loops over what belongs to the request
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from math import inf
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -36,6 +38,20 @@ def breathe() -> None:
     if type(here) is LongWork and monotonic() >= here.deadline:
         assert here.parent is not None
         here.parent.switch()
+
+
+@contextmanager
+def in_one_breath() -> Iterator[None]:
+    """Inside, `breathe` does nothing: what is done there belongs together."""
+    here = getcurrent()
+    if type(here) is not LongWork:
+        yield
+        return
+    deadline, here.deadline = here.deadline, inf
+    try:
+        yield
+    finally:
+        here.deadline = deadline
 
 
 def own_time(now: Callable[[], float]) -> float:

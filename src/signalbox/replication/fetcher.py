@@ -154,6 +154,8 @@ class Fetcher:
             names = partition_list(partitions)
             _log.info("broker %d answered %s for %d partitions: %s", self.leader_id, error.name, len(partitions), names)
         for followed, data in written:
+            if followed.removed:
+                continue  # while the others' records were written
             self._guarded(followed, lambda f=followed, d=data: self._finish(f, d))  # type: ignore[misc]
 
     def _take_data(self, followed: FollowedPartition, data: FetchResponse.PartitionData) -> None:

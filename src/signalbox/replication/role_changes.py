@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 
 from signalbox.common.ids import ZERO_UUID, TopicPartition
+from signalbox.common.long_work import in_one_breath
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.fetchers import Fetchers
 from signalbox.replication.follower_progress import FollowerProgress
@@ -65,10 +66,14 @@ class RoleChanges:
 
     def lead(self, partition: Partition, order: Instruction) -> None:
         """Become the leader. Raises KafkaError when there is no log to lead."""
-        self._logs.flush_appends()
         self._fetchers.unfollow(partition)
         self._to_follow.pop(partition, None)
         log = self._open_log(partition, order)
+        with in_one_breath():
+            self._logs.flush_appends()
+            self._become_leader(partition, order, log)
+
+    def _become_leader(self, partition: Partition, order: Instruction, log: Log) -> None:
         if not partition.become_leader(order.state, log):
             return
         _log.debug("%s: leading under epoch %d", partition.topic_partition, partition.leader_epoch)
@@ -80,8 +85,12 @@ class RoleChanges:
 
     def follow(self, partition: Partition, order: Instruction) -> None:
         """Become a follower of a leader that is alive. Raises KafkaError when there is no log to write to."""
-        self._logs.flush_appends()
         log = self._open_log(partition, order)
+        with in_one_breath():
+            self._logs.flush_appends()
+            self._become_follower(partition, order, log)
+
+    def _become_follower(self, partition: Partition, order: Instruction, log: Log) -> None:
         leader = order.state.leader
         if not self._neighbours.cluster.is_alive(leader):
             if leader == NO_LEADER:
@@ -136,7 +145,11 @@ class RoleChanges:
 
     def stop(self, topic_partition: TopicPartition, delete: bool) -> None:
         """Stop fetching; with `delete` the replica is gone, also one whose partition is not hosted."""
-        self._logs.flush_appends()
+        with in_one_breath():
+            self._logs.flush_appends()
+            self._stop(topic_partition, delete)
+
+    def _stop(self, topic_partition: TopicPartition, delete: bool) -> None:
         partition = self._hosted.get(*topic_partition)
         if partition is not None:
             self._fetchers.unfollow(partition)

@@ -3,6 +3,10 @@
 Small batches are copied and go to the file together in one write per turn; a large one takes the waiting ones with
 it at once. If the write fails, all batches of the group fail: offsets, index and producer state go back to what
 they were before the first, and the log directory goes offline.
+
+A large group is written in pieces, since memory that is new to the machine costs a millisecond or more per megabyte. In
+long work (`common/long_work.py`) there is a breath between two pieces: nothing of the group counts before its last
+byte is there, and whoever wants anything of the log meanwhile finishes the write first.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 
+from signalbox.common.long_work import breathe
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.file_system import Buffer, write_whole
@@ -23,6 +28,7 @@ _log = logging.getLogger(__name__)
 OnWritten = Callable[[LogAppendInfo, KafkaError | None], None]
 
 DIRECT_WRITE_SIZE_BYTES = 16_384  # from here on a copy costs more than a system call of its own
+_PIECE_BYTES = 131_072  # of a large write, between two breaths
 
 
 class AppendQueue:
@@ -31,9 +37,11 @@ class AppendQueue:
     __slots__ = (
         "_advanced",
         "_answers",
+        "_begun",
         "_body",
         "_buffers",
         "_directory",
+        "_done",
         "_error",
         "_flush_messages",
         "_mark",
@@ -53,6 +61,8 @@ class AppendQueue:
         self._pwrite = body.directory.disk.file_system.pwrite
         self._flush_messages = body.config.flush_messages
         self._buffers: list[Buffer] = []
+        self._begun: memoryview | None = None  # the group's bytes while a part of them, `_done`, is in the file
+        self._done = 0
         self._answers: list[tuple[OnWritten, LogAppendInfo]] = []
         self._producers_before: list[tuple[int, ProducerEntry | None]] = []
         self._mark: SegmentMark | None = None
@@ -124,6 +134,9 @@ class AppendQueue:
         buffers = self._buffers
         if not buffers:
             return
+        if self._begun is not None:
+            self._write_on(len(self._begun))
+            return
         active = self._body.segments.active
         try:
             self._directory.refuse_offline()
@@ -138,11 +151,45 @@ class AppendQueue:
         except KafkaError as error:
             self._undo_group(error)
             return
+        self._take_in()
+
+    def _write_in_pieces(self) -> None:
+        """`_write_group` for a large one, with breaths. Its buffers must stay as they are until it is over."""
+        buffers = self._buffers
+        if not buffers:
+            return
+        self._begun = begun = memoryview(buffers[0] if len(buffers) == 1 else b"".join(buffers))
+        self._done = 0
+        while self._begun is begun:  # else somebody else has finished it meanwhile
+            self._write_on(_PIECE_BYTES)
+            breathe()
+
+    def _write_on(self, size: int) -> None:
+        """`size` bytes more of the group that was begun, or what is left of it."""
+        begun, active = self._begun, self._body.segments.active
+        assert begun is not None
+        piece = begun[self._done : self._done + size]
+        try:
+            self._directory.refuse_offline()
+            write_whole(self._directory.disk.file_system, active.file().fd, piece, active.written + self._done)
+        except OSError as error:
+            self._undo_group(self._directory.fail(error, f"appending to {self._body.folder}"))
+            return
+        except KafkaError as error:
+            self._undo_group(error)
+            return
+        self._done += len(piece)
+        if self._done == len(begun):
+            self._take_in()
+
+    def _take_in(self) -> None:
+        """The group is in the file."""
+        active = self._body.segments.active
         active.written = active.size
         self.log_end_offset = self.next_offset
         self._advanced = True
-        self._mark = None
-        buffers.clear()
+        self._mark = self._begun = None
+        self._buffers.clear()
         self._producers_before.clear()
 
     def _sync(self) -> None:
@@ -155,6 +202,7 @@ class AppendQueue:
     def _undo_group(self, error: KafkaError) -> None:
         """Forgets the group that could not be written because of `error`."""
         self._error = error
+        self._begun = None
         body = self._body
         active = body.segments.active
         if self._mark is not None:

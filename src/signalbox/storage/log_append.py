@@ -69,9 +69,12 @@ class LogAppends(AppendQueue):
     ) -> LogAppendInfo:
         """Validates one batch, gives it the next offsets and queues it; KafkaError when it is refused.
 
-        `on_written` is told the outcome by `flush_appends`. A large mutable `batch` is patched in place; the
-        buffer may be used again after the call. `from_client` False admits transaction markers.
+        `on_written` is told the outcome by `flush_appends`. A large mutable `batch` is patched in place; the buffer may
+        be used again after the call. `from_client` True breathes while much is written, False admits transaction
+        markers.
         """
+        if self._begun is not None:
+            self._write_group()
         if self._directory.offline_reason is not None:
             self._directory.refuse_offline()
         header = unpack_header(batch, 0) if len(batch) >= HEADER_SIZE else None
@@ -114,14 +117,19 @@ class LogAppends(AppendQueue):
         self.next_offset = last_offset + 1
         self._await_write(info, on_written)
         if size >= DIRECT_WRITE_SIZE_BYTES:
-            self._write_group()
+            if from_client:
+                self._write_in_pieces()
+            else:  # a coordinator keeps what it appends in the order of its calls
+                self._write_group()
         return info
 
     def append_as_follower(self, batches: Buffer, on_written: OnWritten | None = None) -> LogAppendInfo:
         """Takes batches as the leader stored them, offsets and epochs included; a cut-off last one is left out.
 
         KafkaError CORRUPT_MESSAGE when one is damaged or does not lie behind the log's end; nothing is taken then.
+        Breathes while much is written.
         """
+        self._write_group()
         self._directory.refuse_offline()
         headers = self._checked_headers(batches)
         size = headers[-1].position + headers[-1].size_bytes if headers else 0
@@ -138,7 +146,7 @@ class LogAppends(AppendQueue):
             raise
         self._await_write(info, on_written)
         if size >= DIRECT_WRITE_SIZE_BYTES:
-            self._write_group()
+            self._write_in_pieces()
         return info
 
     def _checked_headers(self, batches: Buffer) -> list[BatchHeader]:

@@ -14,7 +14,7 @@ from functools import partial
 from signalbox.common.clock import Clock
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
-from signalbox.common.long_work import breathe
+from signalbox.common.long_work import breathe, in_one_breath
 from signalbox.common.metrics import Metrics, NullMetrics
 from signalbox.common.start_refused import StartRefused, reason
 from signalbox.protocol.error_table import Error, KafkaError
@@ -278,7 +278,8 @@ class LogManager:
 
     def _correct_checkpoints(self, directory: LogDirectory) -> None:
         try:
-            self._checkpoint_directory(directory)
+            with in_one_breath():  # in the midst of an append
+                self._checkpoint_directory(directory)
         except KafkaError:
             return  # offline: those who wait for a write are told so
 

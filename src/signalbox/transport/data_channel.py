@@ -26,7 +26,7 @@ log = logging.getLogger("signalbox.transport")
 
 _LARGE_FRAME_BYTES = 65_536
 _MAX_READ_BYTES = 524_288  # one read is part of one slice
-_OWN_SLICE_BYTES = 131_072  # a frame whose last read brought so much is handled in a slice of its own
+_OWN_SLICE_BYTES = 131_072  # a frame of so much is handled in slices of its own
 PEER_CLOSED = "the peer closed the connection"
 
 
@@ -149,8 +149,8 @@ class DataChannel(ChannelOutput):
             self.close(PEER_CLOSED)
         elif target is None:
             self._feed(self._view, count)
-        elif count == len(target) and count >= _OWN_SLICE_BYTES:
-            # Receiving so much and checking and storing it are two slices: control comes between.
+        elif count == len(target) and reader.begun_bytes >= _OWN_SLICE_BYTES:
+            # Receiving so much and checking and storing it are two slices at least: control comes between.
             self._arrived = count
             loop.run_soon(self._deliver_arrived)
         else:
@@ -159,7 +159,7 @@ class DataChannel(ChannelOutput):
     def _deliver_arrived(self) -> None:
         count, self._arrived = self._arrived, 0
         if not self.closed:
-            self._fill(count)
+            self._loop.run_alone(lambda: self._fill(count))
 
     def _fill(self, count: int) -> None:
         try:

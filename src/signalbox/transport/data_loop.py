@@ -4,7 +4,8 @@ asyncio sees one file descriptor, the epoll set itself. When it is readable, one
 the budget (about 100 us) is used up, then the callbacks of the turn's end (group appends), then the answers leave;
 a turn that has budget left polls once more before it returns.
 What is left over stays in a ready list for the next turn, and between two turns asyncio polls, so the control plane
-is never more than a slice away (KIP-291; figures in docs: one handled event is the smallest slice).
+is never more than a slice away (KIP-291; figures in docs). One handled event is the smallest slice, unless it runs
+`alone`: then it may breathe, and the set stands still until it is over.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from signalbox.common.limits import SHARED_RECEIVE_BUFFER_BYTES
+from signalbox.common.long_work import LongWork
 from signalbox.transport.buffer_pool import BufferPool
 from signalbox.transport.cold_files import ColdFiles
 from signalbox.transport.handshake_threads import HandshakeThreads
@@ -65,6 +67,7 @@ class DataLoop:
         self._had_turn = False
         self._in_turn = False
         self._events_first = False
+        self._alone: LongWork | None = None
         self._overdue_at = 0.0
         self.pool = BufferPool()
         self.cold_files = ColdFiles(loop)
@@ -108,6 +111,12 @@ class DataLoop:
         """Run `callback` inside the budget of this turn or the next: work that no socket event announces."""
         self._runnable.append(callback)
         self._arm()
+
+    def run_alone(self, work: Callable[[], None]) -> None:
+        """Run `work`, which may breathe (`common/long_work.py`): asyncio has its turn then, but nothing else of this
+        set's, so that who is served by it need not know that it took several slices. For events and `run_soon`."""
+        self._alone = LongWork(work)
+        self._go_on()
 
     def at_turn_end(self, callback: Callable[[], None]) -> None:
         """Run `callback` once, after the events of the running turn (or of the next one), before answers leave."""
@@ -167,8 +176,10 @@ class DataLoop:
         self._in_turn = True
         try:
             # What comes while the budget lasts is taken along: a round through asyncio costs as much as a request.
-            while True:
+            while self._alone is None or self._go_on():
                 handled = self._handle_events(clock, deadline)
+                if self._alone is not None:
+                    break
                 if self._turn_end:
                     self._end_turn()
                 if self._dirty:
@@ -184,8 +195,24 @@ class DataLoop:
             self.queue_seconds += taken * len(self._ready)
             if taken > self.longest_turn_seconds:
                 self.longest_turn_seconds = taken
-            if self._runnable or self._dirty or self._turn_end:
+            if self._runnable or self._dirty or self._turn_end or self._alone:
                 self._arm()
+
+    def _go_on(self) -> bool:
+        """A slice of what runs alone, twice the budget; whether that was the last. Its errors are its own."""
+        task = self._alone
+        assert task is not None
+        began = time.monotonic()
+        task.away_s += began - task.left_at if task.left_at else 0.0
+        task.deadline = began + 2 * self._budget
+        try:
+            task.switch()
+        except Exception:
+            log.exception("an event of the data plane failed")
+        task.left_at = time.monotonic()
+        if task.dead:
+            self._alone = None
+        return bool(task.dead)
 
     def _end_turn(self) -> None:
         while self._turn_end:

@@ -74,6 +74,11 @@ class FrameReader:
         """Whether a frame has begun but not ended."""
         return self.target is not None or self.prefix != b""
 
+    @property
+    def begun_bytes(self) -> int:
+        """The size of the frame that has begun, 0 between two."""
+        return len(self._frame) if self._frame is not None else 0
+
     def feed(self, view: memoryview, start: int, end: int) -> None:
         """Take `view[start:end]`; complete frames are delivered at once. Only while neither muted nor mid-target, and
         with no backlog."""

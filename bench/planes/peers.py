@@ -1,6 +1,7 @@
 """Clients that keep a data plane busy in ways that a fixed frame cannot: `python -m bench.planes.peers KIND PORT ...`.
 
-Each runs until SIGTERM, then prints how much it has done (requests, handshakes, rebalances) as one number.
+Each says `ready` once it has done something, and runs until SIGTERM; then it prints how much it has done (requests,
+handshakes, rebalances) as one number.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from signalbox.protocol.messages.join_group import JoinGroupRequest
 from signalbox.protocol.messages.sync_group import SyncGroupRequest
 
 _JOIN_VERSION, _SYNC_VERSION, _FIND_VERSION, _HEARTBEAT_VERSION = 9, 5, 3, 4
-_ASK_AGAIN_S = 0.1
+_ASK_AGAIN_S, _BEGUN_S = 0.1, 60.0
 _GROUP = "bench-group"
 _SUBSCRIPTION = b"\0\0\0\0\0\1\0\1p\0\0\0\4"  # and four bytes of user data: a member that says something new rebalances
 _SIP_BYTES, _SIP_EVERY_S = 16_384, 0.01
@@ -203,6 +204,9 @@ async def main(kind: str, port: str, *rest: str) -> None:
     task = asyncio.ensure_future(work(int(port), *rest))
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    async with asyncio.timeout(_BEGUN_S):
+        while not peers.done and not task.done():  # noqa: ASYNC110 - counted by whichever connection is first
+            await asyncio.sleep(_ASK_AGAIN_S)
     print("ready", flush=True)
     stopping = asyncio.ensure_future(stop.wait())
     await asyncio.wait([task, stopping], return_when=asyncio.FIRST_COMPLETED)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from signalbox.common.long_work import LongWork
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
@@ -95,6 +96,22 @@ def test_a_batch_that_was_cut_off_is_asked_for_again(tmp_path: Path) -> None:
     assert leader.asked() == [(0, 1)]
     leader.answer(-1, data(high_watermark=2, records=records(b"b", offset=1)))
     assert cluster.brokers[2].content() == whole
+
+
+def test_nothing_is_asked_for_while_an_answer_is_being_written(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path, partitions=2)
+    large = data(high_watermark=1, records=records(bytes(400_000)))
+    [fetcher] = cluster.brokers[2].manager.fetchers._fetchers.values()
+    writing = LongWork(lambda: leader.answer(-1, large))
+    slices = 0
+    while not writing.dead:
+        assert len(leader.fetches) == 1, "it would ask for the same records again"
+        writing.switch()  # a deadline that is over: every breath is taken
+        slices += 1
+        if not writing.dead:
+            fetcher.pump()
+    assert slices > 3
+    assert leader.asked() == [(0, 1)]
 
 
 def test_divergence_cuts_the_log_and_goes_on_from_there(tmp_path: Path) -> None:

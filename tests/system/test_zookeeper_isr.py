@@ -76,9 +76,9 @@ def shown(cluster: ProcessCluster, partition: int, topic: str = TOPIC) -> dict[i
         with dial(cluster, node_id) as wire:
             topics = [MetadataRequest.MetadataRequestTopic(name=topic)]
             answer = wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=topics))
-        [found[node_id]] = [
-            tuple(sorted(each.isr_nodes)) for each in answer.topics[0].partitions if each.partition_index == partition
-        ]
+        for each in answer.topics[0].partitions:
+            if each.partition_index == partition:
+                found[node_id] = tuple(sorted(each.isr_nodes))
     return found
 
 

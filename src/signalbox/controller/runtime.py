@@ -13,36 +13,33 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.common.forwarding_id import ForwardingId
-from signalbox.common.ids import TopicPartition
 from signalbox.common.lasting_trouble import LastingTrouble
 from signalbox.common.long_work import LongWork
 from signalbox.common.metrics import NOT_RECORDED, Histogram
 from signalbox.controller.answering import give_answer
-from signalbox.controller.broker_control import ask_for_replicas, brokers_changed
 from signalbox.controller.claim import Claim, still_holds, try_to_claim
 from signalbox.controller.context import ControllerContext, LiveBroker
-from signalbox.controller.control_answers import Follow, follow_ups
+from signalbox.controller.control_answers import follow_ups
 from signalbox.controller.control_targets import ControlTargets
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.decision_queue import DecisionQueue
 from signalbox.controller.dispatch import DECISIONS
 from signalbox.controller.failover import take_over
-from signalbox.controller.feature_control import controllers_changed
 from signalbox.controller.forwarded_outcome import ForwardedRequest, decided_once
 from signalbox.controller.housekeeping import housekeeping
-from signalbox.controller.leader_writes import StatesMoved, learn_of_gone, learn_states
+from signalbox.controller.leader_writes import StatesMoved
 from signalbox.controller.loading import load_context
+from signalbox.controller.news_queue import NewsQueue
 from signalbox.controller.ports import BrokerChannels, BrokerProbe, Requester
 from signalbox.controller.refusals import refuse
 from signalbox.controller.shared_commit import SharedMoved
-from signalbox.controller.shared_metadata import read_shared, shared_changed
 from signalbox.controller.store_news import StoreNews
 from signalbox.controller.suspects import Suspects
 from signalbox.controller.token_control import expire_tokens
@@ -50,7 +47,6 @@ from signalbox.controller.turn import Pending, Turn
 from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.delegation_token import TOKEN_FOLDERS
-from signalbox.metadata.feature_levels import LevelRanges
 from signalbox.metadata.store.port import FencedOut, MetadataStore, SessionLost, StoreError, StoreFull
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -100,6 +96,7 @@ class Controller:
         self._wake = asyncio.Event()
         later = lambda seconds, call: asyncio.get_running_loop().call_later(seconds, call)  # noqa: E731
         self._queue = DecisionQueue(self._clock, self._wake.set, later)
+        self._news = NewsQueue(store, inputs, self._queue, lambda: self._context, self._end_term)
         self._no_term = LastingTrouble(log)
         self._term_in_doubt = False
         self._over_because = ""  # why the term has to end, if it has to
@@ -205,7 +202,7 @@ class Controller:
         self._claim = standing.claim
         log.info("node %d is the controller with epoch %d", self._node_id, self._claim.controller_epoch)
         self._controller_id = self._node_id
-        news = StoreNews(self._store, self._claim.fence, self, self._spawn)
+        news = StoreNews(self._store, self._claim.fence, self._news, self._spawn)
         chores = [self._spawn(chore) for chore in self._chores()]
         try:
             await self._lead(self._claim, news)
@@ -265,13 +262,12 @@ class Controller:
         try:
             await turn.run(self._queue.begin(turn), self._store, claim.fence, self._in_slices)
         except SharedMoved:
-            learn = await self._shared_news()
-            self._queue.again(turn, None if learn is None else self._event(learn))
+            self._queue.again(turn, await self._news.of_shared())
             return
         except StatesMoved as moved:
-            if (learn := await learn_states(self._store, context, moved.partitions)) is None:
+            if (learn := await self._news.of_states(moved.partitions)) is None:
                 raise  # it has moved, and not by its leader's hand: only a new term knows where it stands
-            self._queue.again(turn, self._event(learn))
+            self._queue.again(turn, learn)
             return
         except StoreFull as full:
             self._queue.no_room(turn, full)
@@ -324,48 +320,9 @@ class Controller:
         if context is None or getattr(request, "controller_epoch", -1) != context.controller_epoch:
             return
         for follow in follow_ups(context, broker_id, request, told.result()):
-            self._queue.add(self._event(follow))
+            self._queue.add(self._news.event(follow))
 
-    def _event(self, follow: Follow) -> Pending:
-        return Pending(lambda now: follow(now, self._inputs))
-
-    # News
-
-    async def brokers_are(self, brokers: Mapping[int, LiveBroker]) -> None:
-        """From the store: these brokers are registered now."""
-        if self._context is not None and (learn := await learn_of_gone(self._store, self._context, brokers)):
-            self._queue.add(self._event(learn))
-        self._queue.add(Pending(lambda now: brokers_changed(now, self._inputs, brokers)))
-
-    def controllers_are(self, controllers: Mapping[int, LevelRanges]) -> None:
-        """From the store: these dedicated controllers are registered now."""
-        self._queue.add(Pending(lambda now: controllers_changed(now, self._inputs, controllers)))
-
-    def log_dir_failed(self, broker_id: int) -> None:
-        """From the store: a broker lost a log directory."""
-        self._queue.add(Pending(lambda now: ask_for_replicas(now, broker_id)))
-
-    async def isr_changed(self, partitions: Iterable[TopicPartition]) -> None:
-        """From the store: leaders have written these partitions' states by themselves."""
-        if self._context is not None and (learn := await learn_states(self._store, self._context, partitions)):
-            self._queue.add(self._event(learn))
-
-    async def look_at_shared(self) -> None:
-        """From the store: a broker has stored something by itself, below the gate of the roll-out (SPEC F17)."""
-        if learn := await self._shared_news():
-            self._queue.add(self._event(learn))
-
-    async def _shared_news(self) -> Follow | None:
-        read = await read_shared(self._store, lambda: self._context)
-        return None if read is None else lambda now, inputs: shared_changed(now, inputs, read)
-
-    def damage_changed(self) -> None:
-        """From the store: a topic was mended. A new term takes it in, as after a failover."""
-        self._end_term("damaged topics have changed in the store: the next term reads them")
-
-    def news_failed(self, error: Exception) -> None:
-        """From the store: something could not be read. Only a new term is sure to know everything again."""
-        self._end_term(f"news from the store could not be read: {error}")
+    # What ends a term, and what it does of itself
 
     def _controller_changed(self) -> None:
         self._term_in_doubt = True

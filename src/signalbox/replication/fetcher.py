@@ -63,6 +63,7 @@ class Fetcher:
         self._session = ReplicaSession(config.fetch_partition_max_bytes)
         self._followed: dict[Partition, FollowedPartition] = {}
         self._in_flight = False
+        self._taking = False
         self._pause: Deadline | None = None
         self._backoff = Backoff(FIRST_BACKOFF_MS, config.fetch_backoff_ms)  # ms
 
@@ -99,8 +100,9 @@ class Fetcher:
         self._channel.close()
 
     def pump(self) -> None:
-        """Send the next fetch, unless one is in flight or there is nothing to fetch."""
-        if self._in_flight or self._pause is not None or not len(self._session):
+        """Send the next fetch, unless one is in flight or there is nothing to fetch. Not while an answer is written, in
+        which others may have their turn: it would ask for the same again."""
+        if self._in_flight or self._taking or self._pause is not None or not len(self._session):
             return
         config = self._config
         request = FetchRequest(
@@ -133,7 +135,11 @@ class Fetcher:
         else:
             self._backoff.reset()
             self._session.answered(answer.session_id)
-            self._take_partitions(answer)
+            self._taking = True
+            try:
+                self._take_partitions(answer)
+            finally:
+                self._taking = False
         self.pump()
 
     def _take_partitions(self, response: FetchResponse) -> None:

@@ -359,6 +359,7 @@ def test_watches_hear_entries_and_children(show: Show) -> None:
         for operation in (Create("/a"), Write("/a", b"1"), Create("/a/b"), Delete("/a/b"), Delete("/a")):
             await writer.commit([operation])
             await ear.hears()
+            await watcher.read("/a")  # whoever has heard and read is told of what comes after
 
     show(scenario)
 

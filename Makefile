@@ -30,6 +30,7 @@ lint: $(STAMP)  ## format, lint, types, import contracts
 	$(BIN)/ruff check src tests bench examples
 	$(BIN)/mypy
 	$(BIN)/mypy bench
+	$(BIN)/mypy tests
 	$(BIN)/lint-imports
 
 unit: $(STAMP)  ## the tests that need nothing but Python

@@ -28,8 +28,7 @@ def test_a_group_sees_everything(signalbox_bootstrap: str, topic: str) -> None:
     for member in members:
         member.start()
     until(lambda: sum(len(member.seen) for member in members) >= COUNT, "all records are seen")
-    for member in members:
-        member.stop()
+    assert [member.stop() for member in members] == [True, True]
     assert {record for member in members for record in member.seen.values()} == records
     assert [text for member in members for text in member.contradictions] == []
 

@@ -28,6 +28,7 @@ class GroupMember:
     def __init__(self, name: str, bootstrap: str, topic: str, session_timeout_ms: int = 6_000) -> None:
         from confluent_kafka import Consumer
 
+        self.name = name
         self.seen: Seen = {}
         self.contradictions: list[str] = []
         self.repeated = 0
@@ -50,11 +51,15 @@ class GroupMember:
         """Join the group and read."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Leave the group."""
+    def stop(self, timeout_s: float = 30.0) -> bool:
+        """Leave the group; whether the client has come to an end in that time. librdkafka's waits without a deadline,
+        after many changes of leaders and coordinators sometimes for nothing; what was seen stays."""
         self._stopping.set()
         self._thread.join()
-        self._consumer.close()
+        leaving = threading.Thread(target=self._consumer.close, name="leaving", daemon=True)
+        leaving.start()
+        leaving.join(timeout_s)
+        return not leaving.is_alive()
 
     def _run(self) -> None:
         while not self._stopping.is_set():

@@ -116,7 +116,7 @@ class Run:
             state = stack.enter_context(store.state())
             for member in members:
                 member.start()
-                stack.callback(member.stop)
+                stack.callback(self._end, member)
             started_s = time.monotonic()
             for producer in producers:
                 producer.start()
@@ -162,6 +162,10 @@ class Run:
             )
             self._report.faults.append(done)
             self._say(_line(done, len(self._ledger.acknowledged)))
+
+    def _end(self, member: GroupMember) -> None:
+        if not member.stop():
+            self._say(f"{member.name}: its client does not come to an end; what it has read counts")
 
     def _wait_for_group(self, members: list[GroupMember]) -> None:
         """At least once: what is in the log must be seen by some member."""

@@ -14,11 +14,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from signalbox.metadata.layout import TOPICS, broker_id_path
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.create_topics import CreateTopicsRequest
+from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.chaos.state_reader import state_in_file, state_in_zookeeper
 from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
@@ -28,6 +32,7 @@ from tests.system import provision
 from tests.system.clusters import QUICK
 from tests.system.loaded import SESSION_S, TOPIC, LoadedCluster
 from tests.system.test_zookeeper_cluster import create
+from tests.system.wire import dial
 from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slow, pytest.mark.spec("M1", "M3")]
@@ -127,21 +132,21 @@ def test_a_full_disk_refuses_at_once_and_for_certain_and_costs_no_term(tmp_path:
         cluster, state = loaded.cluster, loaded.state
         loaded.wait_until_whole()
         with loaded.load():
-            before, clients = standing(loaded), {node_id: client(cluster, node_id) for node_id in cluster.brokers}
+            before = standing(loaded)
             disk.fill()
-            made, refused = {TOPIC}, dict[str, KafkaError]()
+            made, refused = {TOPIC}, dict[str, tuple[Error, str]]()
             for number in range(120):
                 name, began = f"topic-{number}", time.monotonic()
-                error = outcome(clients[number % 3 + 1], name, partitions=20)
+                error, words = outcome(cluster, number % 3 + 1, name, partitions=20)
                 assert time.monotonic() - began < 2.0, "answered at once"
-                if error is None:
+                if error is Error.NONE:
                     made.add(name)
                 else:
-                    refused[name] = error
+                    refused[name] = error, words
             assert len(refused) >= 60, "there is no room for most of them"
-            assert {error.code() for error in refused.values()} == {KafkaError.KAFKA_STORAGE_ERROR}
-            words = {error.str() for error in refused.values()}
-            assert all("metadata.db is full" in said and "Make room" in said for said in words), words
+            assert {error for error, _ in refused.values()} == {Error.KAFKA_STORAGE_ERROR}
+            told = {words for _, words in refused.values()}
+            assert all("metadata.db is full" in said and "Make room" in said for said in told), told
             assert set(state.names(TOPICS)) == made
             loaded.wait_for_more(500)
             assert standing(loaded) == before
@@ -149,13 +154,11 @@ def test_a_full_disk_refuses_at_once_and_for_certain_and_costs_no_term(tmp_path:
             controller = loaded.controller()
             victim, survivor = (node_id for node_id in cluster.brokers if node_id != controller)
             cluster.kill(victim)
-            error = outcome(clients[survivor], "large", partitions=2_000, replicas=1)
-            assert error is not None
-            assert error.code() == KafkaError.KAFKA_STORAGE_ERROR
+            assert outcome(cluster, survivor, "large", partitions=2_000, replicas=1)[0] is Error.KAFKA_STORAGE_ERROR
             disk.make_room()
-            assert outcome(clients[survivor], "after", partitions=3, replicas=2) is None
+            assert outcome(cluster, survivor, "after", partitions=3, replicas=2)[0] is Error.NONE
             until(lambda: victim not in leaders(loaded, made), "new leaders")
-            until(lambda: made | {"after"} <= set(clients[survivor].list_topics(timeout=10).topics), "all to know")
+            until(lambda: made | {"after"} <= topics_on(cluster, survivor), "the survivor to know")
             cluster.start_broker(victim)
             loaded.wait_until_whole()
             assert standing(loaded)[:2] == before[:2]
@@ -163,11 +166,6 @@ def test_a_full_disk_refuses_at_once_and_for_certain_and_costs_no_term(tmp_path:
         said = [line for each in cluster.brokers.values() for line in each.log_file.read_text().splitlines()]
         assert len([line for line in said if "changes of metadata are refused" in line]) == 1, "not once a try"
         loaded.judge(foreseen="changes of metadata are refused")
-
-
-def client(cluster: ProcessCluster, node_id: int) -> AdminClient:
-    """Of one broker."""
-    return AdminClient({"bootstrap.servers": cluster.brokers[node_id].address("CLIENT"), "log_level": 2})
 
 
 def standing(loaded: LoadedCluster) -> tuple[int, int, dict[int, int]]:
@@ -180,14 +178,20 @@ def leaders(loaded: LoadedCluster, topics: set[str]) -> set[int]:
     return {leader for topic in topics for leader in loaded.state.leaders(topic).values()}
 
 
-def outcome(asking: AdminClient, topic: str, partitions: int, replicas: int = 3) -> KafkaError | None:
-    """Of creating a topic."""
-    try:
-        asking.create_topics([NewTopic(topic, partitions, replicas)], operation_timeout=20)[topic].result(30)
-    except KafkaException as failed:
-        error: KafkaError = failed.args[0]
-        return error
-    return None
+def outcome(cluster: ProcessCluster, node_id: int, topic: str, partitions: int, replicas: int = 3) -> tuple[Error, str]:
+    """Of creating a topic, asked of this broker. A client would look for the one that it takes for the controller,
+    which may be dead and, while there is no room to note that, is told of still."""
+    new = CreateTopicsRequest.CreatableTopic(name=topic, num_partitions=partitions, replication_factor=replicas)
+    with dial(cluster, node_id) as wire:
+        answer = wire.ask(ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest(topics=[new], timeout_ms=10_000))
+    [told] = answer.topics
+    return Error.of(told.error_code), told.error_message or ""
+
+
+def topics_on(cluster: ProcessCluster, node_id: int) -> set[str]:
+    """What one broker knows."""
+    with dial(cluster, node_id) as wire:
+        return {each.name for each in wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=None)).topics}
 
 
 def limit_files(cluster: ProcessCluster, limit_bytes: int) -> None:

@@ -37,7 +37,7 @@ unit: $(STAMP)  ## the tests that need nothing but Python
 	$(BIN)/python -m pytest tests --ignore=tests/system
 
 system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs
-	$(BIN)/python -m tests.second_try tests/system
+	$(BIN)/python -m pytest tests/system
 
 interop-security: $(STAMP)  ## every security protocol and mechanism with every real client; PAGE=docs/interop.md renews the page
 	$(BIN)/python -m tests.system.interop_security $(PAGE)

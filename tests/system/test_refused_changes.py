@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.limits import MAX_RESOURCES_PER_CHANGE
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -32,18 +33,19 @@ SET, DELETE, APPEND, SUBTRACT = range(4)
 
 @pytest.fixture(scope="module")
 def admin(secured: ProcessCluster) -> Iterator[Wire]:
-    """Somebody who may do everything, connected to a broker that is not the controller. There is a topic `a.b`."""
+    """Somebody who may do everything, connected to a broker that is not the controller. There is a topic `a.b`, and the
+    audit trail's, which brokers make by themselves: every broker knows both, and no other comes by itself."""
     controller = until(lambda: max(controller_id(secured), 0), "a controller")
     create(admin_of(secured, "admin"), "a.b")
     for node_id in BROKERS:
-        until(partial(_knows, secured, node_id, "a.b"), f"a.b on broker {node_id}")
+        until(partial(_knows, secured, node_id, {"a.b", AUDIT_TOPIC}), f"both topics on broker {node_id}")
     with dial(secured, next(each for each in BROKERS if each != controller)) as wire:
         assert log_in(wire, "admin", USERS["admin"]) == 0
         yield wire
 
 
-def _knows(cluster: ProcessCluster, node_id: int, topic: str) -> bool:
-    return topic in topics_on(cluster, node_id)
+def _knows(cluster: ProcessCluster, node_id: int, topics: set[str]) -> bool:
+    return topics <= topics_on(cluster, node_id)
 
 
 def sized(name: str, partitions: int = 1, replicas: int = 1, **configs: str | None) -> Any:
